@@ -72,7 +72,8 @@ clients: $(CLIENTS) $(BROWSER) ## installs the MCP clients, the conformance suit
 
 sam: $(SAM) ## installs the SAM CLI into .tools/sam
 
-docs: $(DOCS) ## builds the site of the documentation in build/site
+docs: $(PACKAGE) $(DOCS) ## builds the site of the documentation in build/site
+	$(BIN)/python scripts/reference --pages
 	NO_MKDOCS_2_WARNING=1 .tools/docs/bin/mkdocs build --quiet --strict
 
 lint: $(PACKAGE) $(BANDIT) ## style, and what attackers look for
@@ -119,10 +120,10 @@ converge: $(PACKAGE) $(NODE) ## thousands of schedules against the real database
 fuzz: $(PACKAGE) $(NODE) ## looks for inputs that break something (SECONDS=600)
 	FUZZ_SECONDS=$(SECONDS) $(BIN)/python -m pytest tests/hostile/test_fuzz.py
 
-benchmarks: $(PACKAGE) $(EMULATOR) $(NODE) build ## Sakuin alone: every benchmark once, at its smallest size
+benchmarks: $(PACKAGE) $(EMULATOR) $(NODE) $(RUNTIME) build ## Sakuin alone: every benchmark once, at its smallest size
 	$(BIN)/python -m benchmarks
 
-bench: $(PACKAGE) $(EMULATOR) $(NODE) $(SAM) $(PEERS) $(RUNTIME) ## Sakuin beside its peers and its last release; writes docs/benchmarks (OPTIONS="--data DIR")
+bench: $(PACKAGE) $(NODE) $(PEERS) ## Sakuin beside its peers; writes docs/benchmarks/results.md (OPTIONS="--only search")
 	$(BIN)/python -m benchmarks.comparison $(OPTIONS)
 
 # Not part of `make test`: it asks the network, and finds something new without any change.
@@ -162,8 +163,6 @@ $(PACKAGE): $(DEV)
 	@mkdir -p $(@D)
 	@touch $@
 
-# NLTK, which LlamaIndex splits sentences with, reads no file that has a hard link.
-$(PEERS): export UV_LINK_MODE := copy
 # Lambda's runtime has bytecode.
 $(RUNTIME): export UV_COMPILE_BYTECODE := 1
 

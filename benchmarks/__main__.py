@@ -19,14 +19,11 @@ from tests.integration.conftest import started
 # Without a stack, and with one.
 ALONE: dict[str, tuple[str, ...]] = {
     "general": ("--data", "tests/general", "en"),
-    "reading": ("--data", "tests/general", "--questions", "20", "en"),
-    "scale": ("measure",),
+    "books": ("tests/general/en/site",),
     "large_index": ("200",),
-    "coverage": ("--textbook", "tests/general", "en"),
-    "exercises": ("--textbook", "tests/general"),
-    "learning": ("--data", "tests/general", "--textbook", "tests/general"),
+    "learning": ("--data", "tests/general"),
 }
-ON_A_STACK: dict[str, tuple[str, ...]] = {"load": ("0.2",)}
+ON_A_STACK: dict[str, tuple[str, ...]] = {"freshness": ("5",), "cold_start": ("1",)}
 
 
 def main(names: list[str]) -> None:

@@ -1,6 +1,8 @@
 """How long a new worker of the `mcp` function takes to start, and to answer its first question.
 
-It runs under Lambda's runtime emulator, of SAM's wheel, with Lambda's own client from PyPI, against the running stack.
+`python -m benchmarks.cold_start [STARTS]`. It runs under Lambda's runtime emulator, of SAM's wheel, with Lambda's own
+client from PyPI, against the running stack. Its processor time is that of INIT and the first answer: other programs on
+the machine hardly change it.
 """
 
 import json
@@ -8,11 +10,12 @@ import os
 import platform
 import re
 import socket
+import sys
 import tempfile
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 import httpx
@@ -33,24 +36,16 @@ _INIT = re.compile(r"INIT REPORT\(durationMs: ([\d.]+)\)")
 _ANSWER_SECONDS = 120
 
 
-@dataclass(frozen=True, slots=True)
-class Start:
-    """INIT of a new worker, then its answers one after the other, in milliseconds.
-
-    `processor` is the processor time of INIT and the first answer: other programs on the machine hardly change it.
-    """
-
-    init: float
-    processor: float
-    answers: tuple[float, ...]
-
-
-def measured(stack: Stack, rounds: int) -> list[Start]:
-    """Starts so many workers, one after the other."""
+def main(rounds: int) -> None:
+    """Starts so many workers, one after the other; prints milliseconds."""
+    stack = Stack()
     environment, event = _environment(stack), _event(stack)
     with tempfile.TemporaryDirectory(dir=TOOLS, prefix="cold-start-") as place:
         layers = [layer / "python" for layer in layers_of(FUNCTION, built_layers(Path(place))).values()]
-        return [_start(Path(place), layers, environment, event) for _ in range(rounds)]
+        starts = [_start(Path(place), layers, environment, event) for _ in range(rounds)]
+    for name in starts[0]:
+        times = [start[name] for start in starts]
+        print(f"{name:<32} median {median(times):6.0f} ms  most {max(times):6.0f} ms")
 
 
 def _environment(stack: Stack) -> dict[str, str]:
@@ -69,12 +64,14 @@ def _event(stack: Stack) -> dict[str, Any]:
     return event
 
 
-def _start(place: Path, layers: Sequence[Path], environment: Mapping[str, str], event: Mapping[str, Any]) -> Start:
-    """Starts a new worker and calls it; raises RuntimeError if it does not answer with 200."""
+def _start(
+    place: Path, layers: Sequence[Path], environment: Mapping[str, str], event: Mapping[str, Any]
+) -> dict[str, float]:
+    """Starts a new worker and calls it; returns milliseconds."""
     code, port, programs = REPOSITORY / RESOURCES[FUNCTION]["Properties"]["CodeUri"], free_port(), Programs(place)
     addresses = {"runtime-interface-emulator": port, "runtime-api": free_port()}
     options = [f"--{name}-address={LOOPBACK}:{each}" for name, each in addresses.items()]
-    command = [emulator_program(), "--log-level=debug", *options, _PYTHON, "-m", "awslambdaric", "app.handler"]
+    command = [_emulator_program(), "--log-level=debug", *options, _PYTHON, "-m", "awslambdaric", "app.handler"]
     given = {
         "PATH": os.environ["PATH"],
         "LANG": "C.UTF-8",
@@ -89,15 +86,16 @@ def _start(place: Path, layers: Sequence[Path], environment: Mapping[str, str], 
     try:
         emulator = programs.start("emulator", command, given)
         until_ready(emulator, lambda: _listens(port))
-        whole = [_asked(port, event)]
+        first = _asked(port, event)
         worker = psutil.Process(emulator.record.pid).children(recursive=True)
         processor = sum(sum(child.cpu_times()[:2]) for child in worker) * 1000
-        whole += [_asked(port, event) for _ in range(CALLS - 1)]
+        later = median(_asked(port, event) for _ in range(CALLS - 1))
         init = float(_INIT.findall(emulator.log.read_text())[0])
     finally:
         programs.stop()
     # The emulator starts INIT with the first call.
-    return Start(init, processor, (whole[0] - init, *whole[1:]))
+    searches = {"first search": first - init, "a search then": later}
+    return {"INIT": init, **searches, "processor until the first answer": processor}
 
 
 def _asked(port: int, event: Mapping[str, Any]) -> float:
@@ -116,10 +114,14 @@ def _listens(port: int) -> bool:
         return True
 
 
-def emulator_program() -> Path:
+def _emulator_program() -> Path:
     """Returns the path of the emulator; ends with what to do if it is not installed."""
     machine = "arm64" if platform.machine() in ("arm64", "aarch64") else "x86_64"
     emulators = sorted(TOOLS.glob(f"sam/lib/python*/site-packages/samcli/local/rapid/aws-lambda-rie-{machine}"))
     if not emulators or not _PYTHON.exists():
-        raise SystemExit("The runtime emulator and its interpreter are not there: run `make bench`")
+        raise SystemExit("The runtime emulator and its interpreter are not there: run `make benchmarks`")
     return emulators[0]
+
+
+if __name__ == "__main__":
+    main(int(sys.argv[1]) if len(sys.argv) > 1 else 3)

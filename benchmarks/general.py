@@ -7,10 +7,7 @@ code points. `chunk` is null where no page answers. Without `table.json` only th
 docs/how-to/evaluation.md says how to make such folders of public question sets. No vocabulary is loaded.
 
 A folder of a textbook has `definitions.jsonl` (`query` and the chunks in `gold`) and `exercises.jsonl` (`query` and the
-`page` of which any chunk answers) instead: docs/measurements/0149-rules-and-languages.md.
-
-`--sizes N …` asks the questions to the first articles of the first language, in Tables of so many chunks: articles of
-the other languages follow until there are enough.
+`page` of which any chunk answers) instead.
 
 `--endpoint URL --model NAME` asks another embedding model, at an endpoint as OpenAI's, with the key OPENAI_API_KEY.
 """
@@ -20,9 +17,9 @@ import json
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
@@ -33,63 +30,38 @@ from sakuin.retrieval.index_version import TableCut
 from sakuin.retrieval.weights import weights_of
 from sakuin.tables.chunking import ChunkText, chunks
 from sakuin.tables.search import TableExplanation
-from sakuin_cli.evaluation.statistics import Resamples, mean_difference
 from sakuin_local.embeddings.model import NAME
+from sakuin_local.supabase.database import running_database
 
-from benchmarks.peers import ngram_bm25, rankings
-from benchmarks.table_stack import running
+from benchmarks.peers import rankings
 from tests.general.cached_model import CachedModel
 from tests.general.library import indexed
+from tests.worlds import table_search_with, turbopuffer_in, world_of
 
 VECTORS = Path(__file__).resolve().parent.parent / "build" / "benchmarks" / "vectors.db"
 DEPTH = 50
 THRESHOLD = 200
 SAKUIN = "Sakuin"
-# Questions to Tables of several sizes.
-_AT_SIZE = 200
 # For each question its results, best first, each right or wrong.
 Answers = list[list[bool]]
 
 
 def main(data: Path, languages: Sequence[str], model: CachedModel) -> None:
     """Prints a table for the pages of each language, and one for its Table if it has one."""
-    console, resamples = Console(width=120), Resamples()
+    console = Console(width=120)
     for language in languages:
         for kind in ("definitions", "exercises"):
             if (file := data / language / f"{kind}.jsonl").exists():
                 answers, remark = _pages(data / language / "site", read_lines(file), model)
-                console.print(figures(f"{language}, {kind}", answers, resamples, remark))
+                console.print(figures(f"{language}, {kind}", answers, remark))
         if not (data / language / "queries.jsonl").exists():
             continue
         questions = read_questions(data, language)
         answers, remark = _pages(data / language / "site", questions, model)
-        console.print(figures(f"{language}, pages", answers, resamples, remark))
+        console.print(figures(f"{language}, pages", answers, remark))
         if (data / language / "table.json").exists():
             answers, remark = _table(read_articles(data, language), questions, model)
-            console.print(figures(f"{language}, Search Tool", answers, resamples, remark))
-
-
-def sizes(data: Path, languages: Sequence[str], counts: Sequence[int], model: CachedModel) -> None:
-    """Prints hit@1 and hit@5 of Sakuin and of BM25 over characters, for Tables of so many chunks."""
-    articles = [article for language in languages for article in read_articles(data, language)]
-    ends = np.cumsum([len(_pieces([article])) for article in articles])
-    first = int(np.searchsorted(ends, counts[0], "right"))
-    rows = [row for row in read_questions(data, languages[0]) if int(row["json_pointer"].split("/")[2]) < first]
-    rows = rows[:: max(1, len(rows) // _AT_SIZE)]
-    queries = [row["query"] for row in rows]
-    for count in counts:
-        some = articles[: int(np.searchsorted(ends, count, "right"))]
-        places = _pieces(some)
-        by_words = ngram_bm25([piece.text for _, piece in places], queries, sizes=(1, 2), limit=DEPTH)
-        with searched_table(some, model) as explanation:
-            found = [[each.chunk for each in explanation(query).candidates[:DEPTH]] for query in queries]
-        right = [
-            [holds_answer(row, hit.json_pointer, hit.char_start, hit.char_end) for hit in hits]
-            for row, hits in zip(rows, found, strict=True)
-        ]
-        alone = [[_holds(row, places[at]) for at in ranking] for row, ranking in zip(rows, by_words, strict=True)]
-        shares = (f"{np.mean(_hits(answers, k)):.3f}" for answers in (right, alone) for k in (1, 5))
-        print(f"{len(places)} chunks, {len(rows)} questions:", *shares, flush=True)
+            console.print(figures(f"{language}, Search Tool", answers, remark))
 
 
 def read_lines(file: Path) -> list[dict[str, Any]]:
@@ -170,14 +142,19 @@ def holds_answer(question: Mapping[str, Any], pointer: str, start: int, end: int
 def searched_table(
     articles: Sequence[Mapping[str, Any]], model: CachedModel
 ) -> Iterator[Callable[[str], TableExplanation]]:
-    """Explains questions to a Table of articles, on a stack of its own."""
-    with running() as stack:
-        stack.embedder = model
-        table = stack.table({})
-        endpoint, tool = stack.tool_over(table, "/articles")
-        stack.index_document(table, {"articles": articles})
-        search = replace(stack.table_search(), weights=weights_of(model.name))
-        yield partial(search.explanation, endpoint.id, tool)
+    """Explains questions to a Table of articles, in a database of its own."""
+    with (
+        TemporaryDirectory() as folder,
+        running_database(Path(folder, "database")) as database,
+        turbopuffer_in(Path(folder)) as store,
+    ):
+        world = world_of(database, store)
+        embedder: Any = model
+        world.embedder = embedder
+        _, _, endpoint_id = world.indexed({"articles": articles})
+        endpoint = world.bound(endpoint_id)
+        search = table_search_with(world.table_search(), weights=weights_of(model.name))
+        yield partial(search.explanation, endpoint.id, endpoint.tools[0])
 
 
 def _baselines(
@@ -195,34 +172,22 @@ def _baselines(
     }
 
 
-def _hits(answers: Answers, k: int) -> list[float]:
-    return [float(any(one[:k])) for one in answers]
-
-
-def figures(title: str, answers: Mapping[str, Answers], resamples: Resamples, remark: str) -> Table:
+def figures(title: str, answers: Mapping[str, Answers], remark: str) -> Table:
     table = Table(title=f"{title}: {len(answers[SAKUIN])} questions {remark}", title_justify="left", box=None)
-    for column in ("engine", "hit@1", "hit@5", "Sakuin's hit@1 beyond it (95%)", "hit@5 (95%)"):
+    for column in ("engine", "hit@1", "hit@5"):
         table.add_column(column, justify="left" if column == "engine" else "right")
     for name, one in answers.items():
-        cells = [f"{sum(_hits(one, k)) / len(one):.3f}" for k in (1, 5)]
-        for k in (1, 5) if name != SAKUIN else ():
-            change = mean_difference(_hits(one, k), _hits(answers[SAKUIN], k), resamples)
-            cells.append(f"{change.change:+.3f} ({change.low:+.3f} … {change.high:+.3f})" if change else "")
-        table.add_row(name, *cells)
+        table.add_row(name, *(f"{np.mean([any(hits[:k]) for hits in one]):.3f}" for k in (1, 5)))
     return table
 
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser()
     parser.add_argument("--data", type=Path, required=True)
-    parser.add_argument("--sizes", type=int, nargs="+")
     parser.add_argument("--endpoint")
     parser.add_argument("--model", default=NAME)
     parser.add_argument("languages", nargs="*")
     given = parser.parse_args(sys.argv[1:])
     cached = CachedModel.in_file(VECTORS, endpoint=given.endpoint, name=given.model)
     languages = given.languages or sorted(file.parent.name for file in given.data.glob("*/queries.jsonl"))
-    if given.sizes:
-        sizes(given.data, languages, given.sizes, cached)
-    else:
-        main(given.data, languages, cached)
+    main(given.data, languages, cached)

@@ -2,40 +2,25 @@
 
 Synthetic pages of twenty chunks, each with some 300 terms of a Zipf vocabulary, are searched with questions of 8 to 40
 terms. Printed is the processor time of the server's process, which other programs on the machine do not change.
-
-Then the product writes a page of 2,000 explanations, changes all of it and deletes it, for two index versions. Each
-statement has to end within the 8 seconds of a hosted database, which PostgREST's role has here, too.
 """
 
 import json
 import sys
 import tempfile
-import time
-from collections import defaultdict
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 from statistics import median
-from types import SimpleNamespace
-from typing import Any, LiteralString, cast
+from typing import LiteralString, cast
 
 import numpy as np
 import psycopg
-from sakuin.knowledge.model import KnowledgeChunk, Learns, PageChange, Source, padded
-from sakuin.knowledge.postgres import KnowledgeIndex
-from sakuin.language.model import IndexedWords
-from sakuin.platform.supabase.client import connected
-from sakuin.platform.supabase.requests import Request
-from sakuin.retrieval.index_version import PageIndexVersion
-from sakuin_local.supabase.database import Database, running_database
+from sakuin_local.supabase.database import running_database
 
 A_PAGE = 20
 DIMENSIONS = 64
 QUESTIONS = 20
 REPETITIONS = 3
-# The limit `page_explanations`.
-LARGE_PAGE = 2_000
 # One chunk in so many has the rare category.
 RARE = 5_000
 CHUNK_COLUMNS = (
@@ -50,14 +35,9 @@ OTHERS: Sequence[tuple[str, LiteralString]] = (
     ("the index versions and what they lack", "select index_version_states()"),
     ("pages to build", "select claim_pages_to_build('r', 900, 500)"),
     ("vectors that no version uses", "select sweep_vectors(2000)"),
-    ("due and unfinished work", "select claim_due_work(100, 180), unfinished_counts()"),
     ("pages that wait for learns", "select claim_learns(2, 300)"),
-    ("events to send", "select mark_events_sent('{}', '{}')"),
     ("a portion of what is deleted", "select delete_portion(5000)"),
-    ("the number of pages", "select recorded_pages()"),
-    ("the counts of a status", "select material_counts(), competing_keys()"),
-    ("faulty pages among 10", "select broken_materials('p5', 10)"),
-    ("the keys of 1,000 pages", "select recorded_objects('p5', 1000, 'a', 0)"),
+    ("the rows of 10 pages", "select current_rows('p5', 10)"),
     ("texts that nothing has, among 2,000", "select delete_unused_texts(2592000, 2000)"),
     (
         "the vectors that a page lacks",
@@ -67,7 +47,7 @@ OTHERS: Sequence[tuple[str, LiteralString]] = (
     ("the first 50 concepts", "select count(*) from list_concepts(p_limit => 50)"),
     ("50 concepts of a rare category", "select count(*) from list_concepts(p_limit => 50, p_category => 'rare')"),
     ("the first 50 pages", "select list_materials(50)"),
-    ("a text that no page has", "select find_text('(?n)no such text', 20, 1.0)"),
+    ("a text that no page has", "select find_text('no such text', 20, 1.0)"),
 )
 POSTINGS = """
 insert into posting (term, block, chunks, impacts)
@@ -83,35 +63,25 @@ TITLE_IMPACT, BODY_IMPACT = 26214, 16384
 Questions = Sequence[tuple[str, str]]
 
 
-@contextmanager
-def filled_index(rng: np.random.Generator, count: int) -> Iterator[tuple[Database, psycopg.Connection, Questions]]:
-    """Runs a database with so many chunks while the block runs; yields it, a connection and questions."""
+def main(count: int) -> None:
+    """Prints processor milliseconds and megabytes."""
+    rng = np.random.default_rng(7)
     with (
         tempfile.TemporaryDirectory() as folder,
         running_database(Path(folder, "data")) as database,
         psycopg.connect(database.dsn_postgres, autocommit=True) as sql,
     ):
         sql.execute("set search_path = public, extensions")
-        yield database, sql, _fill(sql, rng, count)
-
-
-def main(count: int) -> None:
-    """Prints processor milliseconds and megabytes."""
-    rng = np.random.default_rng(7)
-    with filled_index(rng, count) as (database, sql, questions):
+        questions = _fill(sql, rng, count)
         print(f"{count} chunks, {QUESTIONS} questions of 8 to 40 terms; median and worst processor time, milliseconds")
-        for name, kind, category in (
-            ("a question", None, None),
-            ("a question to rules", "rule", None),
-            (f"a question to one chunk in {RARE}", None, "rare"),
-        ):
-            _print_times(name, [milliseconds(sql, SEARCH, (*each, kind, category)) for each in questions])
+        filters = {"": (None, None), " to rules": ("rule", None), f" to one chunk in {RARE}": (None, "rare")}
+        for name, values in filters.items():
+            _print_times(f"a question{name}", [_milliseconds(sql, SEARCH, (*each, *values)) for each in questions])
         for name, query in OTHERS:
-            _print_times(name, [milliseconds(sql, query) for _ in range(3)])
+            _print_times(name, [_milliseconds(sql, query) for _ in range(3)])
         words = _megabytes(sql, ["posting", "posting_pkey", "chunk_words"])
         vectors = _megabytes(sql, ["knowledge_vector", "knowledge_vector_embedding", "embedded_text"])
         print(f"{words:,.0f} MB of words, {vectors:,.0f} MB of vectors with their graph")
-        _write_large_page(sql, database, rng)
 
 
 def _fill(sql: psycopg.Connection, rng: np.random.Generator, count: int) -> Questions:
@@ -146,7 +116,7 @@ def _fill(sql: psycopg.Connection, rng: np.random.Generator, count: int) -> Ques
             chunk = f"p{page}#{anchor}"
             chunks.append(
                 (
-                    *(chunk, f"p{page}", anchor, "名", "文" * 200, ["一", "二", "三"], "written"),
+                    *(chunk, f"p{page}", anchor, "名", "文" * 200, ["一", "二", "三"], "rules"),
                     *({"ex": "example"}.get(kind, kind), f"c{number % 12}" if number % RARE else "rare"),
                     *(f"l{page % 3}", f"p{page}", [], place, hashed, [hashed], [], "f", 1),
                 )
@@ -166,85 +136,11 @@ def _fill(sql: psycopg.Connection, rng: np.random.Generator, count: int) -> Ques
     return questions
 
 
-def _write_large_page(sql: psycopg.Connection, database: Database, rng: np.random.Generator) -> None:
-    """Prints the slowest statement of each kind, and Postgres's processor time for it."""
-    _record_version(sql, "g", "s2")
-    client = connected(database.rest_url, database.service_key)
-    statements: dict[str, list[tuple[float, float]]] = defaultdict(list)
-
-    def processor_seconds() -> float:
-        backends = sql.execute("select pid from pg_stat_activity where usename = 'authenticator'").fetchall()
-        return sum(map(_processor_seconds, [pid for (pid,) in backends]))
-
-    send = client.send
-
-    def measured(request: Request) -> Any:
-        began, processor = time.perf_counter(), processor_seconds()
-        response = send(request)
-        statements[request.name].append((time.perf_counter() - began, processor_seconds() - processor))
-        return response
-
-    client.send = measured
-    index = KnowledgeIndex(client)
-    words = [f"語{number:x}" for number in range(60_000)]
-    chunks: list[KnowledgeChunk] = []
-    for number, name in enumerate(("a new page", "all of it changed", "the same again", "deleted"), 1):
-        statements.clear()
-        if number < 3:
-            topic, topics = rng.normal(size=DIMENSIONS), _zipf(rng, len(words), 5_000, 8)
-            chunks = [_explanation(number, place, words, topics, rng) for place in range(LARGE_PAGE)]
-        if number < 4:
-            for space in ("s", "s2"):
-                version = cast(PageIndexVersion, SimpleNamespace(space=space))
-                missing = index.missing_vectors([name for chunk in chunks for name in chunk.text_hashes], version)
-                index.store_vectors({text: _numbers(topic + rng.normal(size=DIMENSIONS)) for text in missing}, version)
-        source = Source("b", "large.html", f"v{number}", padded(f"{number:06X}"))
-        change = PageChange("large", source, chunks=chunks, fingerprint="f")
-        if number == 4:
-            change = PageChange("large", source, deleted=True)
-        state = index.state("large")
-        index.apply(change, expected_generation=state.generation if state else None)
-        while index.sweep_words():
-            pass
-        print(f"\n{name}, {LARGE_PAGE} explanations: statements, worst seconds, worst processor seconds")
-        for statement, figures in statements.items():
-            seconds, processor = zip(*figures, strict=True)
-            print(f"{statement:<40} {len(figures):8} {max(seconds):8.2f} {max(processor):8.2f}")
-
-
 def _record_version(sql: psycopg.Connection, fingerprint: str, space: str) -> None:
     pages = {"fingerprint": fingerprint, "space": space, "model": "m", "dimensions": 1536, "query_prefix": ""}
     pages |= {"passage_prefix": "", "text_template": "r", "analyzer": "a", "vocabulary": ""}
     version = {"fingerprint": fingerprint, "parts": {}, "knowledge": pages, "tables": "f", "table_space": "s"}
     sql.execute("select record_index_version(%s)", (json.dumps(version),))
-
-
-def _explanation(
-    version: int, place: int, words: Sequence[str], topics: np.ndarray, rng: np.random.Generator
-) -> KnowledgeChunk:
-    """An explanation of 800 characters, in four passages, and some 300 terms."""
-    terms = [words[at] for at in _of_a_chunk(rng, topics, len(words), 360, 8)]
-    hashed = f"{version:04d}{place:060d}"
-    return KnowledgeChunk(
-        id=f"large#rule-{place}",
-        material="large",
-        anchor=f"rule-{place}",
-        title="名",
-        content="文" * 800,
-        learns=Learns(("一", "二", "三"), "written"),
-        type="rule",
-        category=None,
-        level=None,
-        page_title="large",
-        section=None,
-        language="ja",
-        prerequisites=(),
-        position=place,
-        content_hash=hashed,
-        text_hashes=tuple(f"{hashed}/{number}" for number in range(4)),
-        illustrates=(),
-        words=IndexedWords(dict.fromkeys(terms, 0.5), frozenset()),
-    )
 
 
 def _copied(sql: psycopg.Connection, into: str, rows: Sequence[tuple[object, ...]]) -> None:
@@ -274,15 +170,11 @@ def _vector(direction: np.ndarray) -> str:
     return "[" + ",".join(f"{number:.4g}" for number in numbers) + ",0" * (1536 - DIMENSIONS) + "]"
 
 
-def _numbers(direction: np.ndarray) -> list[float]:
-    return [*(direction / np.linalg.norm(direction)).tolist(), *[0.0] * (1536 - DIMENSIONS)]
-
-
 def _slots(terms: Sequence[str]) -> str:
     return json.dumps([{"terms": [term]} for term in terms])
 
 
-def milliseconds(sql: psycopg.Connection, query: LiteralString, arguments: Sequence[object] = ()) -> float:
+def _milliseconds(sql: psycopg.Connection, query: LiteralString, arguments: Sequence[object] = ()) -> float:
     """Processor time of a query that was asked once before."""
     sql.execute(query, arguments)
     began = _processor_seconds(sql.info.backend_pid)
@@ -301,14 +193,8 @@ def _processor_seconds(process: int) -> float:
 
 
 def _megabytes(sql: psycopg.Connection, names: Sequence[str]) -> float:
-    total = 0
-    for name in names:
-        total += int(str(_one(sql, cast(LiteralString, f"select pg_table_size('public.{name}')"))))
-    return total / 1e6
-
-
-def _one(sql: psycopg.Connection, query: LiteralString) -> object:
-    return sql.execute(query).fetchall()[0][0]
+    sizes = "select sum(pg_table_size(name::regclass)) / 1e6 from unnest(%s::text[]) name"
+    return float(sql.execute(sizes, [names]).fetchall()[0][0])
 
 
 if __name__ == "__main__":

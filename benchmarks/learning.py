@@ -1,15 +1,15 @@
 """Learns the weights of the ranking from public question sets, and says how good they are where they did not learn.
 
-`python -m benchmarks.learning --data DIR --textbook DIR --documentation DIR [--write]`. The first DIR has folders as
-`benchmarks.general` reads them; a textbook has folders by language with `site/` and `definitions.jsonl` (`query`,
-`gold`); documentation has the pages of each site in `benchmarks/documentation`. The short texts in
-`tests/general`, and the samples with the development half of their labels, are collections, too. The features of each
-collection are recorded below `build/learning` at the first run; delete a file there to record it again. `--write`
-writes `weights.json`.
+`python -m benchmarks.learning --data DIR [--textbook DIR] [--documentation DIR] [--authored DIR] [--only WEIGHT]
+[--write]`. The first has folders as `benchmarks.general` reads them; a textbook has folders by language with `site/`
+and `definitions.jsonl` (`query`, `gold`); documentation has the pages of each site in `benchmarks/documentation`;
+authored pages are those of `tests/labels/pages.jsonl`. The short texts in `tests/general`, and the samples are
+collections, too. The development half of the labels teaches, the held-out half judges. The features of each collection
+are recorded below `build/learning` at the first run; delete a file there to record it again. `--only` learns one weight
+of the score and leaves all else. `--write` writes `weights.json`.
 
-Every collection weighs the same. A collection is judged by weights that were learned without its group: translations of
-the same articles are one group. docs/decisions/0111-learned-weights.md. Questions in another language than the
-pages are judged, and teach nothing: docs/decisions/0155-questions-in-another-language.md.
+Every collection weighs the same, and is judged by weights that were learned without its group: translations of the same
+articles are one. Questions in another language teach nothing (docs/explanation/how-a-question-is-answered.md).
 """
 
 import argparse
@@ -19,7 +19,7 @@ import re
 import shutil
 import tomllib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -34,8 +34,9 @@ from sakuin.retrieval.ranking import Ranked, leads
 from sakuin.retrieval.vectors import SearchMode
 from sakuin.retrieval.weights import Scale, learned_scale
 from sakuin_local.embeddings.model import NAME
+from scipy.optimize import minimize
+from scipy.special import expit, logsumexp, softmax
 
-from benchmarks.conditional_logit import learned_weights
 from benchmarks.general import VECTORS, holds_answer, read_articles, read_lines, read_questions, searched_table
 from tests.general.cached_model import CachedModel
 from tests.general.library import indexed
@@ -44,7 +45,8 @@ ROOT = Path(__file__).resolve().parent.parent
 OWN = ROOT / "tests" / "general"
 QUESTIONS = ROOT / "benchmarks" / "documentation"
 RECORDED = ROOT / "build" / "learning"
-FEATURES = ("meaning", "words", "covered", "scattered", "example")
+FEATURES = ("meaning", "words", "covered", "scattered", "example", "section")
+_EXAMPLE, _SECTION = FEATURES.index("example"), FEATURES.index("section")
 # Of each question so many candidates are recorded, and so many results are judged.
 _CANDIDATES, _RESULTS = 50, 5
 # Of a set with at least twice as many articles, every n-th is taken, so that so many remain at least.
@@ -59,22 +61,18 @@ _RECOGNISED = 0.98
 _ROUNDS = 12
 # Keeps the weights finite.
 _RIDGE = 1e-3
+# The slope at which the learning ends.
+_TOLERANCE = 1e-8
 # Collections that are judged and teach nothing: of a textbook one section is right, where its summary says the same;
 # questions in other languages than the pages; and two of the sites of documentation.
 _TEXTBOOK, _ACROSS = "textbook", "across"
-_JUDGED = (_TEXTBOOK, _ACROSS, "judged documentation")
+_HELD_OUT = "held-out"
+_JUDGED = (_TEXTBOOK, _ACROSS, "judged documentation", _HELD_OUT)
 _TEACHING_SITES = ("cargo", "click")
 # The parallel sets, in twelve languages.
 _XQUAD = ["ar", "de", "el", "en", "es", "hi", "ro", "ru", "th", "tr", "vi", "zh"]
 # The languages of pages that are asked in all others, of five scripts.
 _ASKED_ACROSS = ["ar", "de", "en", "hi", "zh"]
-# The languages of these sets, by family; others are one of their own.
-_FAMILIES = {
-    **{"de": "Germanic", "en": "Germanic", "es": "Romance", "ro": "Romance", "ru": "Slavic", "el": "Greek"},
-    **{"ar": "Semitic", "hi": "Indic", "tr": "Turkic", "th": "Kra-Dai", "vi": "Austroasiatic"},
-    **{"ja": "Japanese", "ja-jaquad": "Japanese", "mathematics": "Japanese"},
-    **{"zh": "Chinese", "zh-cmrc": "Chinese", "zh-drcd": "Chinese"},
-}
 Array = NDArray[np.float64]
 
 
@@ -101,25 +99,28 @@ Question = tuple[str, Sequence[str], str, str]
 Collection = list[Asked]
 
 
-def main(data: Path, textbooks: Path, sites: Path, *, write: bool) -> None:
+def main(
+    data: Path, textbooks: Path | None, sites: Path | None, authored: Path | None, *, only: str | None, write: bool
+) -> None:
     """Records what is not recorded, learns with each group left out, prints the figures, and learns from all."""
-    folder = RECORDED / data.resolve().name
+    folder, file = RECORDED / data.resolve().name, Path(learned.__file__).with_name("weights.json")
     with TemporaryDirectory() as copy:
-        collections = _collections(_smaller(data, Path(copy)), textbooks, sites)
+        collections = _collections(_smaller(data, Path(copy)), textbooks, sites, authored)
         recorded = {name: _recorded(folder / f"{name}.pickle", record) for name, record in collections}
-    console = Console(width=140)
-    without_group = _left_out(recorded)
-    console.print(_figures(recorded, without_group))
-    console.print(_by_family(recorded, without_group))
-    console.print(_across(recorded, without_group))
-    console.print(_ablation(recorded))
-    weights = learn(_teaching(recorded), _of_others(recorded, ""))
+    console, before = Console(width=140), json.loads(file.read_text("utf-8"))
+
+    def learn_from(teaching: Mapping[str, Collection]) -> dict[str, Any]:
+        if only:
+            counts = {name: len(some) for name, some in teaching.items()}
+            score = _score(list(teaching.values()), before["score"], [only])
+            return before | {"score": score, "provenance": before["provenance"] | {only: counts}}
+        return before | learn(teaching, _of_others(recorded, "")) | {"provenance": _provenance(recorded)}
+
+    console.print(_figures(recorded, _left_out(recorded, learn_from)))
+    weights = learn_from(_teaching(recorded))
     console.print_json(json.dumps(weights))
     if write:
-        file = Path(learned.__file__).with_name("weights.json")
-        of_models = json.loads(file.read_text("utf-8"))["models"]
-        document = {**weights, "models": of_models, "provenance": _provenance(recorded)}
-        file.write_text(json.dumps(document, ensure_ascii=False, indent=2) + "\n", "utf-8")
+        file.write_text(json.dumps(weights, ensure_ascii=False, indent=2) + "\n", "utf-8")
 
 
 def _smaller(data: Path, copy: Path) -> Path:
@@ -150,7 +151,9 @@ def _smaller(data: Path, copy: Path) -> Path:
     return copy
 
 
-def _collections(data: Path, textbooks: Path, sites: Path) -> Iterator[tuple[str, Callable[[], Collection]]]:
+def _collections(
+    data: Path, textbooks: Path | None, sites: Path | None, authored: Path | None
+) -> Iterator[tuple[str, Callable[[], Collection]]]:
     model = CachedModel.in_file(VECTORS)
     for folder in sorted(file.parent for file in data.glob("*/queries.jsonl")):
         name = folder.name
@@ -158,17 +161,24 @@ def _collections(data: Path, textbooks: Path, sites: Path) -> Iterator[tuple[str
         if (folder / "table.json").exists():
             yield f"{name} parts", partial(_parts, data, name, model)
             yield f"{name} Table", partial(_table, data, name, model)
-    for name in filter(lambda each: (data / each).exists(), _ASKED_ACROSS):
-        yield f"{name} {_ACROSS}", partial(_parts, data, name, model, [each for each in _XQUAD if each != name])
-    for folder in sorted(file.parent for file in textbooks.glob("*/definitions.jsonl")):
+    languages = [name for name in _XQUAD if (data / name).exists()]
+    for name in filter(languages.__contains__, _ASKED_ACROSS):
+        yield f"{name} {_ACROSS}", partial(_parts, data, name, model, [other for other in languages if other != name])
+    for folder in sorted(file.parent for file in textbooks.glob("*/definitions.jsonl")) if textbooks else ():
         asked = [(row["query"], row["gold"], "answer", "") for row in read_lines(folder / "definitions.jsonl")]
         yield f"{folder.name} textbook", partial(_pages, folder / "site", asked, model)
     for folder in sorted(file.parent for file in OWN.glob("*/queries.jsonl")):
         yield f"{folder.name} short texts", partial(_pages, folder / "site", _of_pages(OWN, folder.name), model)
-    for file in sorted(QUESTIONS.glob("*.toml")):
+    for file in sorted(QUESTIONS.glob("*.toml")) if sites else ():
+        assert sites is not None
         kind = "documentation" if file.stem in _TEACHING_SITES else "judged documentation"
         yield f"{file.stem} {kind}", partial(_pages, sites / file.stem, _of_documentation(file), model)
-    yield "mathematics", partial(_pages, ROOT / "samples", _own_labels(), model, vocabulary="school-mathematics")
+    labelled = [("mathematics", ROOT / "samples", ["knowledge", "paraphrases", "near_misses"])]
+    labelled += [("authored", authored, ["pages"])] if authored else []
+    for name, site, files in labelled:
+        for half, kind in {"dev": "pages", _HELD_OUT: _HELD_OUT}.items():
+            asked = _of_labels(files, half)
+            yield f"{name} {kind}", partial(_pages, site, asked, model, vocabulary="school-mathematics")
 
 
 def _recorded(file: Path, record: Callable[[], Collection]) -> Collection:
@@ -198,13 +208,13 @@ def _of_documentation(file: Path) -> list[Question]:
     return [*answers, *((query, [], kind, "") for kind in ("near", "other") for query in of[kind])]
 
 
-def _own_labels() -> list[Question]:
-    labels = ROOT / "tests" / "labels"
-    rows = [row for file in ("knowledge", "paraphrases", "near_misses") for row in read_lines(labels / f"{file}.jsonl")]
+def _of_labels(files: Sequence[str], half: str) -> list[Question]:
+    """Returns the labelled questions of a half; those of files without halves are in the first."""
+    rows = [row for file in files for row in read_lines(ROOT / "tests" / "labels" / f"{file}.jsonl")]
     return [
         (row["query"], gold, "answer" if gold else "other" if row.get("category") == "off-topic" else "near", "")
         for row, gold in ((row, row.get("gold", [])) for row in rows)
-        if row.get("half") != "held-out" and row.get("site", "samples") == "samples"
+        if row.get("half", "dev") == half and row.get("site", "samples") == "samples"
     ]
 
 
@@ -240,10 +250,8 @@ def _pages(site: Path, asked: Iterable[Question], model: CachedModel, *, vocabul
         for query, right, kind, language in asked:
             ranked = search.ranked_matches(query, limit=_CANDIDATES)
             lowers = not ranked.understood.wants_example
-            rows = [(*_of_score(m.ranked), lowers and m.type == "example") for m in ranked.matches]
-            are_right = np.array([m.id in right for m in ranked.matches], bool)
-            grams, scale = np.array([m.ranked.words.grams for m in ranked.matches]), ranked.answer.scale
-            found.append(Asked(kind, _rows(rows), are_right, grams, scale.by_meaning, scale.lower, language))
+            candidates = [(m.ranked, m.id in right, lowers and m.type == "example") for m in ranked.matches]
+            found.append(_asked(kind, candidates, language))
         return found
 
 
@@ -251,28 +259,29 @@ def _table(data: Path, name: str, model: CachedModel) -> Collection:
     with searched_table(read_articles(data, name), model) as explanation:
         found = []
         for row in _some(read_questions(data, name)):
-            candidates = explanation(row["query"]).candidates[:_CANDIDATES]
-            chunks = [each.chunk for each in candidates]
-            right = [holds_answer(row, each.json_pointer, each.char_start, each.char_end) for each in chunks]
-            of = [each.ranked for each in candidates]
-            rows = [(*_of_score(each), 0.0) for each in of]
-            grams = np.array([each.words.grams for each in of])
-            by_meaning, lower = (of[0].scale.by_meaning, of[0].scale.lower) if of else (0.0, 0.0)
-            found.append(Asked("answer", _rows(rows), np.array(right, bool), grams, by_meaning, lower))
+            places = explanation(row["query"]).candidates[:_CANDIDATES]
+            right = [holds_answer(row, at.chunk.json_pointer, at.chunk.char_start, at.chunk.char_end) for at in places]
+            candidates = [(at.ranked, is_right, False) for at, is_right in zip(places, right, strict=True)]
+            found.append(_asked("answer", candidates))
         return found
 
 
-def _of_score(ranked: Ranked) -> tuple[float, ...]:
-    return ranked.z, ranked.words.share, ranked.words.covered, ranked.words.scattered
-
-
-def _rows(rows: Sequence[Sequence[float]]) -> Array:
-    return np.array(rows, dtype=float).reshape(len(rows), len(FEATURES))
+def _asked(kind: str, candidates: Sequence[tuple[Ranked, bool, bool]], language: str = "") -> Asked:
+    """Returns a question with its candidates: whether each is right, and an example that nobody asked for."""
+    rows = [
+        (each.z, each.words.share, each.words.covered, each.words.scattered, is_example, each.behind)
+        for each, _, is_example in candidates
+    ]
+    features = np.array(rows, dtype=float).reshape(len(rows), len(FEATURES))
+    right = np.array([is_right for _, is_right, _ in candidates], bool)
+    grams = np.array([each.words.grams for each, _, _ in candidates])
+    scales = [each.scale for each, _, _ in candidates[:1]] or [Scale(0, 0, 0, 0)]
+    return Asked(kind, features, right, grams, scales[0].by_meaning, scales[0].lower, language)
 
 
 def _group(name: str) -> str:
     language, _, kind = name.partition(" ")
-    if kind in (_TEXTBOOK, "short texts"):
+    if kind in (_TEXTBOOK, "short texts", _HELD_OUT):
         return kind
     return "XQuAD" if language in _XQUAD else language
 
@@ -292,11 +301,11 @@ def learn(teaching: Mapping[str, Collection], across: Sequence[Collection]) -> d
     `across` have the questions in other languages.
     """
     collections = list(teaching.values())
-    order = _order(collections)
+    score = _score(collections, dict.fromkeys(FEATURES, 0.0), FEATURES)
+    order = np.array([score[name] for name in FEATURES])
     least, farther = _needs(teaching, across, order)
     needs: dict[SearchMode, float] = {"both": least}
     scales = {mode: _scale(collections, order * used, needs.get(mode)) for mode, used in _USED.items()}
-    score = dict(zip(FEATURES, (round(float(each), 4) for each in order), strict=True))
     return {"score": score, "scales": scales, "farther": farther}
 
 
@@ -343,30 +352,43 @@ def _quantile(values: Array, shares: Array, quantile: float) -> float:
 
 # The features that a search by both, or by one of them, has.
 _USED: dict[SearchMode, Array] = {
-    "both": np.array([1, 1, 1, 1, 1.0]),
-    "words": np.array([0, 1, 1, 1, 1.0]),
-    "vectors": np.array([1, 0, 0, 0, 1.0]),
+    "both": np.array([1, 1, 1, 1, 1, 1.0]),
+    "words": np.array([0, 1, 1, 1, 1, 1.0]),
+    "vectors": np.array([1, 0, 0, 0, 1, 1.0]),
 }
 
 
-def _order(collections: Sequence[Collection]) -> Array:
-    """Returns the weights by which the right candidates of a question win against the others."""
+def _score(collections: Sequence[Collection], weights: Mapping[str, float], names: Sequence[str]) -> dict[str, float]:
+    """Returns the weights of which these are learned: the right candidates win against the others most probably."""
     asked = [(one, 1 / len(some)) for some in collections for one in some if one.right.any() and not one.right.all()]
     lengths = np.array([len(one.features) for one, _ in asked])
     exists = np.arange(lengths.max()) < lengths[:, None]
-    features, right = np.zeros((*exists.shape, len(FEATURES))), np.zeros(exists.shape, bool)
-    features[exists] = np.concatenate([one.features for one, _ in asked])
+    every, right = np.zeros((*exists.shape, len(FEATURES))), np.zeros(exists.shape, bool)
+    every[exists] = np.concatenate([one.features for one, _ in asked])
     right[exists] = np.concatenate([one.right for one, _ in asked])
-    importance, ridge = np.array([weight for _, weight in asked]), np.full(len(FEATURES), _RIDGE)
-    return learned_weights(features, np.where(exists, 0.0, -np.inf), right, importance, ridge)
+    importance = np.array([weight for _, weight in asked])
+    values, places = np.array([weights[name] for name in FEATURES]), [FEATURES.index(name) for name in names]
+    features = every[:, :, places]
+
+    # McFadden: Conditional logit analysis of qualitative choice behavior, 1974.
+    def loss(learned_now: Array) -> tuple[float, Array]:
+        values[places] = learned_now
+        scores = np.where(exists, every @ values, -np.inf)
+        of_right = np.where(right, scores, -np.inf)
+        surprise = importance @ (logsumexp(scores, axis=1) - logsumexp(of_right, axis=1))
+        slope = importance @ np.einsum("qc,qcf->qf", softmax(scores, axis=1) - softmax(of_right, axis=1), features)
+        return surprise + _RIDGE / 2 * learned_now @ learned_now, slope + _RIDGE * learned_now
+
+    values[places] = minimize(loss, values[places], jac=True, tol=_TOLERANCE).x
+    return {name: round(float(value), 4) for name, value in zip(FEATURES, values, strict=True)}
 
 
 def _best(one: Asked, order: Array) -> tuple[Array, NDArray[np.bool_]]:
     """Returns the score and the lead of the first results, and which are right."""
     scores = one.features @ order
     places = np.argsort(-scores, kind="stable")
-    first, no_examples = places[:_RESULTS], one.features[:, -1] == 0
-    ahead = leads([float(each) for each in scores[first]], scores[no_examples])
+    first, rivals = places[:_RESULTS], (one.features[:, _EXAMPLE] == 0) & (one.features[:, _SECTION] < 1)
+    ahead = leads([float(each) for each in scores[first]], scores[rivals])
     return np.stack([scores[first], ahead], axis=1), one.right[first]
 
 
@@ -402,117 +424,41 @@ def _scale(collections: Sequence[Collection], order: Array, least: float | None)
 
 
 def _logistic(rows: Array, right: Array, weights: Array) -> Array:
-    """Returns constant and weights of a logistic regression, by Newton's method."""
-    rows, found = np.column_stack([np.ones(len(rows)), rows]), np.zeros(rows.shape[1] + 1)
-    weights = weights / weights.mean()
-    for _ in range(100):
-        shares = 1 / (1 + np.exp(-rows @ found))
-        curve = (rows * (weights * shares * (1 - shares))[:, None]).T @ rows + _RIDGE * np.eye(len(found))
-        step = np.linalg.solve(curve, rows.T @ (weights * (right - shares)) - _RIDGE * found)
-        found = found + step * min(1.0, 2 / np.abs(step).max())
-        if np.abs(step).max() < 1e-8:
-            break
-    return found
+    """Returns constant and weights of a logistic regression."""
+    rows, weights = np.column_stack([np.ones(len(rows)), rows]), weights / weights.mean()
+
+    def loss(values: Array) -> tuple[float, Array]:
+        logits = rows @ values
+        surprise = weights @ (np.logaddexp(0, logits) - right * logits) + _RIDGE / 2 * values @ values
+        return surprise, rows.T @ (weights * (expit(logits) - right)) + _RIDGE * values
+
+    return np.asarray(minimize(loss, np.zeros(rows.shape[1]), jac=True, tol=_TOLERANCE).x)
 
 
-_COLUMNS = (
-    "collection",
-    "questions",
-    "hit@1",
-    "hit@5",
-    "hit@1 of few words",
-    "shown first",
-    "right first",
-    "error",
-    "at least",
-    "wrong of ≥ .9",
-    "marked",
-    "near marked",
-    "others marked",
-    "AUC near",
-    "AUC others",
-)
+_COLUMNS = ("collection", "questions", "hit@5", "shown first", "right first", "error", "wrong of ≥ .9")
+_MARKED_COLUMNS = ("marked", "near marked", "others marked")
 
 
 def _figures(recorded: Mapping[str, Collection], learned_without: Mapping[str, Mapping[str, Any]]) -> Table:
     """Each collection, judged by weights that were learned from the other groups."""
-    table = _table_of("Each collection, its group left out of the learning", _COLUMNS)
+    table = Table(*_COLUMNS, *_MARKED_COLUMNS, title="Each collection, its group left out of the learning", box=None)
     pooled = []
-    for name, some in recorded.items():
-        table.add_row(name, *_row(some, learned_without[name], resampled=True))
+    answered = {name: some for name, some in recorded.items() if any(one.kind == "answer" for one in some)}
+    for name, some in answered.items():
+        table.add_row(name, *_row(some, learned_without[name]))
         pooled.append(_shown_and_right(some, learned_without[name]))
     error = _error(*map(np.concatenate, zip(*pooled, strict=True)))
-    table.caption = f"`error` of all together: {error:.3f}. `at least`: the lower end of its 95 % interval (bootstrap)."
+    table.caption = f"`error` of all together: {error:.3f}"
     return table
 
 
-def _ablation(recorded: Mapping[str, Collection]) -> Table:
-    """The means of the collections if a feature is left out."""
-    columns = ("without", *_COLUMNS[2:4], *_COLUMNS[-2:])
-    table = _table_of("Means of the collections, each with its group left out of the learning", columns)
-    for feature in ("nothing", *FEATURES):
-        kept = np.array([name != feature for name in FEATURES], dtype=float)
-        those = {name: [replace(one, features=one.features * kept) for one in some] for name, some in recorded.items()}
-        learned_without = _left_out(those)
-        rows = [_row(some, learned_without[name]) for name, some in those.items()]
-        means = [np.mean([float(row[at]) for row in rows if row[at]]) for at in (1, 2, -2, -1)]
-        table.add_row(feature, *(f"{mean:.4f}" for mean in means))
-    return table
-
-
-def _table_of(title: str, columns: Sequence[str]) -> Table:
-    table = Table(title=title, title_justify="left", box=None)
-    for number, column in enumerate(columns):
-        table.add_column(column, justify="right" if number else "left")
-    return table
-
-
-def _by_family(recorded: Mapping[str, Collection], without_group: Mapping[str, Mapping[str, Any]]) -> Table:
-    """The means of the collections of a language family, without their groups and without their family."""
-    shown = ("hit@1", "hit@5", "error", "marked", "AUC near", "AUC others")
-    columns = ("family", "collections", *(f"{name}{of}" for name in shown for of in ("", " *")))
-    table = _table_of("Means of the collections, their groups left out; with *, their language family", columns)
-    ways = [without_group, _left_out(recorded, _family)]
-    for family in dict.fromkeys(map(_family, filter(_teaches, recorded))):
-        names = [name for name in recorded if _family(name) == family and _teaches(name)]
-        rows = [[_row(recorded[name], weights[name]) for name in names] for weights in ways]
-        cells = [[row[_COLUMNS.index(name) - 1] for row in some] for name in shown for some in rows]
-        means = ([float(cell) for cell in some if cell] for some in cells)
-        table.add_row(family, str(len(names)), *(f"{np.mean(some):.3f}" if some else "" for some in means))
-    return table
-
-
-def _across(recorded: Mapping[str, Collection], learned_without: Mapping[str, Mapping[str, Any]]) -> Table:
-    """Questions of a language, by column, over pages of another, by row: right first, marked, others marked."""
-    table = _table_of("Pages by row, questions by column: right first / marked / others marked", ["pages", *_XQUAD])
-    for pages in (name for name in _XQUAD if f"{name} {_ACROSS}" in recorded):
-        name = f"{pages} {_ACROSS}"
-        rows = {
-            language: _row(those, learned_without[name])
-            for language in _XQUAD
-            if (those := [one for one in recorded[name] if one.language == language])
-        }
-        cells = [
-            " / ".join(rows[language][_COLUMNS.index(column) - 1] for column in ("hit@1", "marked", "others marked"))
-            if language in rows
-            else ""
-            for language in _XQUAD
-        ]
-        table.add_row(pages, *cells)
-    return table
-
-
-def _family(name: str) -> str:
-    language = name.partition(" ")[0]
-    return _FAMILIES.get(language, language)
-
-
-def _left_out(recorded: Mapping[str, Collection], group_of: Callable[[str], str] = _group) -> dict[str, dict[str, Any]]:
+def _left_out(
+    recorded: Mapping[str, Collection], learn_from: Callable[[Mapping[str, Collection]], dict[str, Any]]
+) -> dict[str, dict[str, Any]]:
     """Returns for each collection the weights that were learned without its group."""
-    groups = {name: group_of(name) for name in recorded}
-    teaching, across = _teaching(recorded), _of_others(recorded, "")
+    groups, teaching = {name: _group(name) for name in recorded}, _teaching(recorded)
     of_group = {
-        group: learn({name: some for name, some in teaching.items() if groups[name] != group}, across)
+        group: learn_from({name: some for name, some in teaching.items() if groups[name] != group})
         for group in sorted(set(groups.values()))
     }
     learned_without = {name: of_group[group] for name, group in groups.items()}
@@ -543,7 +489,7 @@ def _beyond_need(weights: Mapping[str, Any], one: Asked, order: Array) -> float:
     return float(one.features[best] @ order) - weights["scales"]["both"]["least"] + farther
 
 
-def _row(some: Collection, weights: Mapping[str, Any], *, resampled: bool = False) -> list[str]:
+def _row(some: Collection, weights: Mapping[str, Any]) -> list[str]:
     order = np.array([weights["score"][name] for name in FEATURES])
     judged = [(one, *_best(one, order)) for one in some if len(one.features)]
     answered = [(results, right) for one, results, right in judged if one.kind == "answer"]
@@ -555,19 +501,9 @@ def _row(some: Collection, weights: Mapping[str, Any], *, resampled: bool = Fals
     }
     marked = {kind: f"{np.mean(those < 0):.3f}" if len(those) else "" for kind, those in scores.items()}
     found = sum(one.kind == "answer" for one in some)
-    return [
-        str(len(some)),
-        f"{right.sum() / found:.3f}",
-        f"{sum(right.any() for _, right in answered) / found:.3f}",
-        f"{np.mean([right[0] for _, right in _of_few_words(judged)]):.3f}",
-        f"{shown.mean():.3f}",
-        f"{right.mean():.3f}",
-        f"{_error(shown, right):.3f}",
-        f"{_least_error(shown, right):.3f}" if resampled else "",
-        f"{1 - sure.mean():.3f}" if len(sure) else "",
-        *(marked[kind] for kind in ("answer", "near", "other")),
-        *(_area(scores["answer"], scores[kind]) for kind in ("near", "other")),
-    ]
+    figures = (sum(right.any() for _, right in answered) / found, shown.mean(), right.mean(), _error(shown, right))
+    wrong = f"{1 - sure.mean():.3f}" if len(sure) else ""
+    return [str(len(some)), *(f"{each:.3f}" for each in figures), wrong, *marked.values()]
 
 
 def _shown_and_right(some: Collection, weights: Mapping[str, Any]) -> tuple[Array, Array]:
@@ -584,24 +520,6 @@ def _error(shown: Array, right: Array) -> float:
     return float(np.mean([abs(shown[one].mean() - right[one].mean()) for one in bins if len(one)]))
 
 
-def _least_error(shown: Array, right: Array) -> float:
-    """The lower end of the error's 95 % interval, from 500 samples with replacement."""
-    samples = np.random.default_rng(1).integers(len(shown), size=(500, len(shown)))
-    return float(np.quantile([_error(shown[sample], right[sample]) for sample in samples], 0.025))
-
-
-def _of_few_words(judged: Sequence[tuple[Asked, Array, NDArray[np.bool_]]]) -> list[tuple[Array, NDArray[np.bool_]]]:
-    """The first results for the third of the questions whose right candidate has the smallest share of their words."""
-    rows = [(one.features[one.right, 1].max(), results, right) for one, results, right in judged if one.right.any()]
-    rows.sort(key=lambda row: float(row[0]))
-    return [(results, right) for _, results, right in rows[: max(1, len(rows) // 3)]]
-
-
-def _area(answered: Array, others: Array) -> str:
-    """The area under the curve: how often a question with an answer has the higher score."""
-    return f"{np.mean(answered[:, None] > others[None, :]):.3f}" if len(others) else ""
-
-
 def _provenance(recorded: Mapping[str, Collection]) -> dict[str, Any]:
     return {
         "command": "python -m benchmarks.learning --data DIR --textbook DIR --documentation DIR --write",
@@ -613,8 +531,10 @@ def _provenance(recorded: Mapping[str, Collection]) -> dict[str, Any]:
 if __name__ == "__main__":
     parser = argparse.ArgumentParser()
     parser.add_argument("--data", type=Path, required=True)
-    parser.add_argument("--textbook", type=Path, required=True)
-    parser.add_argument("--documentation", type=Path, required=True)
+    parser.add_argument("--textbook", type=Path)
+    parser.add_argument("--documentation", type=Path)
+    parser.add_argument("--authored", type=Path)
+    parser.add_argument("--only", choices=FEATURES)
     parser.add_argument("--write", action="store_true")
     given = parser.parse_args()
-    main(given.data, given.textbook, given.documentation, write=given.write)
+    main(given.data, given.textbook, given.documentation, given.authored, only=given.only, write=given.write)

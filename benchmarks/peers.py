@@ -3,7 +3,7 @@
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,9 +16,23 @@ _K1, _B = 1.2, 0.75
 _RRF_K = 60
 
 
-def ngram_bm25(texts: Sequence[str], queries: Sequence[str], *, sizes: Sequence[int], limit: int) -> list[Ranking]:
-    """BM25 over character n-grams."""
-    return [_best(row, limit) for row in bm25_scores(texts, queries, lambda text: _grams(text, sizes))]
+def rankings(
+    texts: Sequence[str], queries: Sequence[str], cosines: NDArray[np.float32], *, limit: int
+) -> dict[str, list[Ranking]]:
+    """Each part alone, and what people make of both, by name."""
+    near = cosines.astype(float)
+    of_characters, of_words = (bm25_scores(texts, queries, terms) for terms in (characters, whole_words))
+    by_meaning = [_best(row, limit, positive=False) for row in near]
+    by_characters, by_words = ([_best(row, limit) for row in scores] for scores in (of_characters, of_words))
+    return {
+        "BM25, characters 1+2": by_characters,
+        "BM25, words": by_words,
+        "vectors alone": by_meaning,
+        "RRF, characters": _reciprocal_rank_fusion(by_meaning, by_characters, limit),
+        "RRF, words": _reciprocal_rank_fusion(by_meaning, by_words, limit),
+        "convex, characters": _convex_combination(of_characters, near, limit),
+        "convex, words": _convex_combination(of_words, near, limit),
+    }
 
 
 def bm25_scores(texts: Sequence[str], queries: Sequence[str], terms: Callable[[str], Counter[str]]) -> Scores:
@@ -40,62 +54,25 @@ def bm25_scores(texts: Sequence[str], queries: Sequence[str], terms: Callable[[s
     return scores
 
 
-def word_bm25(texts: Sequence[str], queries: Sequence[str], *, limit: int) -> list[Ranking]:
-    """BM25 over whole words."""
-    return [_best(row, limit) for row in bm25_scores(texts, queries, whole_words)]
-
-
-def convex_combination(
-    texts: Sequence[str],
-    queries: Sequence[str],
-    cosines: NDArray[np.float32],
-    terms: Callable[[str], Counter[str]],
-    *,
-    limit: int,
-) -> list[Ranking]:
+def _convex_combination(words: Scores, near: Scores, limit: int) -> list[Ranking]:
     """.6 of BM25 by its best score, and .4 of the cosine, scaled over the best fifty."""
-    words = bm25_scores(texts, queries, terms)
     words = words / np.maximum(words.max(axis=1, keepdims=True), 1e-9)
-    best = np.sort(cosines, axis=1)[:, -min(50, len(texts)) :]
+    best = np.sort(near, axis=1)[:, -min(50, near.shape[1]) :]
     low, high = best[:, :1], best[:, -1:]
-    near = np.clip((cosines - low) / np.maximum(high - low, 1e-9), 0, None)
-    return [_best(row, limit, positive=False) for row in 0.6 * words + 0.4 * near]
+    scaled = np.clip((near - low) / np.maximum(high - low, 1e-9), 0, None)
+    return [_best(row, limit, positive=False) for row in 0.6 * words + 0.4 * scaled]
 
 
-def nearest(cosines: NDArray[np.float32], *, limit: int) -> list[Ranking]:
-    """The vectors alone."""
-    return [_best(row, limit, positive=False) for row in cosines]
-
-
-def rankings(
-    texts: Sequence[str], queries: Sequence[str], cosines: NDArray[np.float32], *, limit: int
-) -> dict[str, list[Ranking]]:
-    """Each part alone, and what people make of both, by name."""
-    by_meaning = nearest(cosines, limit=limit)
-    by_characters = ngram_bm25(texts, queries, sizes=(1, 2), limit=limit)
-    by_words = word_bm25(texts, queries, limit=limit)
-    return {
-        "BM25, characters 1+2": by_characters,
-        "BM25, words": by_words,
-        "vectors alone": by_meaning,
-        "RRF, characters": reciprocal_rank_fusion(by_meaning, by_characters, limit=limit),
-        "RRF, words": reciprocal_rank_fusion(by_meaning, by_words, limit=limit),
-        "convex, characters": convex_combination(texts, queries, cosines, characters, limit=limit),
-        "convex, words": convex_combination(texts, queries, cosines, whole_words, limit=limit),
-    }
-
-
-def reciprocal_rank_fusion(*legs: Sequence[Ranking], limit: int) -> list[Ranking]:
-    """The legs' rankings merged with equal weights and k = 60."""
-    return [_fused(rankings)[:limit] for rankings in zip(*legs, strict=True)]
-
-
-def _fused(rankings: Iterable[Ranking]) -> Ranking:
-    scores: Counter[int] = Counter()
-    for ranking in rankings:
-        for rank, place in enumerate(ranking, 1):
-            scores[place] += 1 / (_RRF_K + rank)
-    return sorted(scores, key=lambda place: (-scores[place], place))
+def _reciprocal_rank_fusion(near: Sequence[Ranking], words: Sequence[Ranking], limit: int) -> list[Ranking]:
+    """Both rankings merged with equal weights and k = 60."""
+    fused = []
+    for rankings in zip(near, words, strict=True):
+        scores: Counter[int] = Counter()
+        for ranking in rankings:
+            for rank, place in enumerate(ranking, 1):
+                scores[place] += 1 / (_RRF_K + rank)
+        fused.append(sorted(scores, key=lambda place: (-scores[place], place))[:limit])
+    return fused
 
 
 def _best(scores: Scores, limit: int, *, positive: bool = True) -> Ranking:
@@ -103,14 +80,10 @@ def _best(scores: Scores, limit: int, *, positive: bool = True) -> Ranking:
     return [int(place) for place in order if not positive or scores[place] > 0]
 
 
-def _grams(text: str, sizes: Sequence[int]) -> Counter[str]:
-    words = _folded(text).split()
-    return Counter(word[at : at + size] for word in words for size in sizes for at in range(len(word) - size + 1))
-
-
 def characters(text: str) -> Counter[str]:
     """The characters of a text, and each two beside each other."""
-    return _grams(text, (1, 2))
+    words = _folded(text).split()
+    return Counter(word[at : at + size] for word in words for size in (1, 2) for at in range(len(word) - size + 1))
 
 
 def whole_words(text: str) -> Counter[str]:

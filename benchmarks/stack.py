@@ -1,7 +1,6 @@
 """A running stack, as the benchmarks drive it, and how they measure."""
 
 import os
-import time
 from collections.abc import Sequence
 from math import ceil
 from pathlib import Path
@@ -59,26 +58,6 @@ class Stack:
         call = {"name": "search_knowledge", "arguments": {"query": query, **arguments}}
         results: list[dict[str, Any]] = self.mcp("tools/call", call)["structuredContent"]["results"]
         return results
-
-
-class Timed:
-    """A store whose `seconds` are added up."""
-
-    def __init__(self, store: Any) -> None:
-        self._store = store
-        self.seconds = 0.0
-
-    def __getattr__(self, name: str) -> Any:
-        method = getattr(self._store, name)
-
-        def timed(*arguments: Any, **named: Any) -> Any:
-            started = time.perf_counter()
-            try:
-                return method(*arguments, **named)
-            finally:
-                self.seconds += time.perf_counter() - started
-
-        return timed
 
 
 def quantile(values: Sequence[float], share: float) -> float:

@@ -2,9 +2,7 @@
 
 import json
 import random
-import threading
 import time
-from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -17,18 +15,7 @@ from sakuin_cli.settings import CommandSettings
 
 from benchmarks.stack import Stack
 
-SUBJECTS = (
-    "二次方程式",
-    "三平方の定理",
-    "一次関数",
-    "確率",
-    "平方根",
-    "因数分解",
-    "円周角",
-    "連立方程式",
-    "相似",
-    "数列",
-)
+SUBJECTS = ("二次方程式", "三平方の定理", "一次関数", "確率", "平方根", "因数分解", "円周角", "連立方程式", "相似")
 PAGE = (
     '<!DOCTYPE html><html lang="ja"><head><meta charset="UTF-8"><title>{title}</title></head><body><h1>{title}</h1>'
     "{boxes}</body></html>"
@@ -40,25 +27,17 @@ QUEUES = ("MaterialQueue", "ToolQueue", "EmbedQueue", "MaterialDeadLetters", "To
 
 @dataclass
 class Seen:
-    """What the users met: how long each kind of call took, and what went wrong."""
+    """What went wrong for the users."""
 
-    milliseconds: dict[str, list[float]] = field(default_factory=dict)
     errors: list[str] = field(default_factory=list)
-    degraded: int = 0
-    lock: threading.Lock = field(default_factory=threading.Lock)
 
     @contextmanager
-    def timed(self, kind: str) -> Iterator[None]:
-        """Counts a call, and its failure."""
-        started = time.perf_counter()
+    def watched(self, kind: str) -> Iterator[None]:
+        """Notes the failure of a call."""
         try:
             yield
         except (SakuinError, httpx.HTTPError, KeyError, ValueError, OSError) as error:
-            with self.lock:
-                self.errors.append(f"{kind}: {type(error).__name__} {str(error)[:160]}")
-        else:
-            with self.lock:
-                self.milliseconds.setdefault(kind, []).append((time.perf_counter() - started) * 1000)
+            self.errors.append(f"{kind}: {type(error).__name__} {str(error)[:160]}")
 
 
 @dataclass
@@ -79,8 +58,6 @@ class Traffic:
         self._random = random.Random(self.seed)
         self._client = deployment_of(CommandSettings.read(self.stack.environment))
 
-    # ------------------------------------------------------------ what they do
-
     def upload(self) -> str:
         """A new page, or another text in one box of a page that was there before; gives its material."""
         number = self._random.randrange(len(self.pages) + 1)
@@ -88,7 +65,7 @@ class Traffic:
         before = self.pages.get(material) or (0,) * BOXES
         changed = self._random.randrange(BOXES)
         versions = tuple(version + (box == changed) for box, version in enumerate(before))
-        with self.seen.timed("upload"):
+        with self.seen.watched("upload"):
             self.stack.put(f"{material}.html", _page(number, versions))
             self.pages[material] = versions
         return material
@@ -98,50 +75,54 @@ class Traffic:
         there = [material for material, versions in self.pages.items() if versions]
         if there:
             material = self._random.choice(there)
-            with self.seen.timed("delete"):
+            with self.seen.watched("delete"):
                 self.stack.delete(f"{material}.html")
                 self.pages[material] = None
 
     def make_table(self) -> None:
         """Creates a Table with a Search Tool at an endpoint, in a project of its own."""
-        project = self._client.create_project(self.name)
-        table = self._client.create_table(project, name="columns", document=self._document())["id"]
-        place = {"table_id": table, "json_path": "/columns", "name": "search_columns"}
-        tool = self._client.create_tool(project, **place, description=None)["id"]
-        endpoint = self._client.create_endpoint(project, name="load", tools=[tool])
+        place = ("POST", "projects", self._client.call("POST", "projects", json={"name": self.name})["id"])
+        members = {"name": "columns"}
+        table = self._client.store_table(*place, "tables", members=members, document=self._document(), seconds=60)["id"]
+        request = {"type": "search", "table_id": table, "json_path": "/columns", "name": "search_columns"}
+        tool = self._client.call(*place, "tools", json=request)["id"]
+        endpoint = self._client.call(*place, "mcps", json={"name": "load", "tool_ids": [tool]})
         self.table = {"id": table, "tool": tool, "mcp": endpoint["mcp"]["id"], "key": endpoint["key"]}
 
     def edit_table(self) -> None:
         """One string of the Table says something else."""
-        with self.seen.timed("table edit"):
+        with self.seen.watched("table edit"):
             nodes = list(self.nodes)
             nodes[self._random.randrange(len(nodes))] += 1
-            self._client.replace_table(self.table["id"], document=self._document(nodes))
+            place = ("PUT", "tables", self.table["id"])
+            self._client.store_table(*place, members={}, document=self._document(nodes), seconds=60)
             self.nodes = nodes
 
     def search(self) -> None:
         """An agent asks for something that is there."""
         subject = self._random.choice(SUBJECTS)
-        with self.seen.timed("search"):
+        with self.seen.watched("search"):
             self._searched(self.stack.mcp("tools/call", _call("search_knowledge", f"{subject}の規則を知りたい")))
 
     def search_table(self) -> None:
         """An agent asks the Search Tool."""
         subject = self._random.choice(SUBJECTS)
-        with self.seen.timed("tool search"):
+        with self.seen.watched("tool search"):
             self._searched(self._ask_tool(f"{subject}のコラム"))
-
-    # ------------------------------------------------------------ what must be true when they rest
 
     def waiting(self) -> dict[str, int]:
         """How many messages each queue holds, those in hand among them; empty queues are left out."""
+        sqs, counts = self.stack.client("sqs"), {}
+        names = ["ApproximateNumberOfMessages", "ApproximateNumberOfMessagesNotVisible"]
+        for queue, url in self._queues().items():
+            attributes = sqs.get_queue_attributes(QueueUrl=url, AttributeNames=names)["Attributes"]
+            counts[queue] = sum(map(int, attributes.values()))
+        return {queue: count for queue, count in counts.items() if count}
+
+    def _queues(self) -> dict[str, str]:
         sqs = self.stack.client("sqs")
-        counts: Counter[str] = Counter()
-        for name, url in self._queues().items():
-            wanted = ["ApproximateNumberOfMessages", "ApproximateNumberOfMessagesNotVisible"]
-            got = sqs.get_queue_attributes(QueueUrl=url, AttributeNames=wanted)["Attributes"]
-            counts[name] = sum(int(value) for value in got.values())
-        return {name: count for name, count in counts.items() if count}
+        urls = sqs.list_queues(QueueNamePrefix=self.stack.environment["SAKUIN_STACK"]).get("QueueUrls", [])
+        return {name: url for url in urls for name in QUEUES if f"-Sakuin{name}-" in url}
 
     def hidden_seconds(self, queue: str) -> list[float]:
         """For how long the queue still hides each message that it has delivered, as the emulator says."""
@@ -154,8 +135,9 @@ class Traffic:
         return [one["VisibleAt"] - time.time() for one in messages if one["ReceiveCount"] and not one["IsVisible"]]
 
     def unfinished(self) -> dict[str, int]:
-        """How much work is retried, waits or failed."""
-        return dict(self._client.work()["counts"])
+        """How much work waits, and how many dead letters there are."""
+        dead = sum(queue["dead_letters"] for queue in self._client.call("GET", "queues")["queues"] or ())
+        return {"waiting": self._client.call("GET", "status")["work"]["count"], "failed": dead}
 
     def differences(self) -> list[str]:
         """What a user would find wrong now: pages and strings that answer with another version than the newest."""
@@ -204,8 +186,6 @@ class Traffic:
             if not any(f"第{version}版" in chunk["chunk_text"] for chunk in chunks):
                 yield f"/columns/{node}: not version {version}"
 
-    # ------------------------------------------------------------ how they ask
-
     def _document(self, nodes: list[int] | None = None) -> bytes:
         columns = [_column(node, version) for node, version in enumerate(nodes or self.nodes)]
         return json.dumps({"columns": columns}).encode()
@@ -217,14 +197,6 @@ class Traffic:
     def _searched(self, result: dict[str, Any]) -> None:
         if result.get("isError"):
             raise ValueError(json.dumps(result.get("content"), ensure_ascii=False))
-        if "degraded" in result["structuredContent"]:
-            with self.seen.lock:
-                self.seen.degraded += 1
-
-    def _queues(self) -> dict[str, str]:
-        sqs = self.stack.client("sqs")
-        urls = sqs.list_queues(QueueNamePrefix=self.stack.environment["SAKUIN_STACK"]).get("QueueUrls", [])
-        return {name: url for url in urls for name in QUEUES if f"-Sakuin{name}-" in url}
 
 
 def _page(number: int, versions: tuple[int, ...]) -> str:

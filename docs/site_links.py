@@ -1,4 +1,4 @@
-"""Hooks of MkDocs: documents beside docs/ become pages of the site, so that links to them work as in the repository."""
+"""Hooks of MkDocs: documents beside docs/ and generated references become pages of the site, and links to them work."""
 
 import os
 import re
@@ -9,12 +9,16 @@ from mkdocs.structure.files import File, Files
 
 ROOT = Path(__file__).resolve().parents[1]
 DOCUMENTS = ("SECURITY.md", "CHANGELOG.md", "tests/README.md", "tests/labels/README.md", "benchmarks/README.md")
+# `scripts/reference` writes these.
+GENERATED = ROOT / "build" / "reference"
 LINK = re.compile(r"\[([^\]\n]*)\]\((?!https?:|#)([^)\s#]+)(#[^)\s]+)?\)")
 
 
 def on_files(files: Files, config: Any) -> Files:
     for name in DOCUMENTS:
         files.append(File.generated(config, name, content=(ROOT / name).read_text("utf-8")))
+    for page in sorted(GENERATED.glob("*.md")):
+        files.append(File.generated(config, f"reference/{page.name}", content=page.read_text("utf-8")))
     return files
 
 

@@ -15,9 +15,7 @@ PY ?= $(call chosen,PythonRuntime,PY)
 ARCH ?= $(call chosen,Architecture,ARCH)
 MACHINE_arm64 := aarch64
 MACHINE_x86_64 := x86_64
-# Lambda's Python 3.11 still lives on a C library of 2018.
-LIBC := $(if $(filter 3.11,$(PY)),manylinux2014,manylinux_2_28)
-PLATFORM ?= $(MACHINE_$(ARCH))-$(LIBC)
+PLATFORM ?= $(MACHINE_$(ARCH))-manylinux_2_28
 
 UV ?= $(firstword $(wildcard $(LAYERS)/../.venv/bin/uv) uv)
 export UV_HTTP_TIMEOUT ?= 180

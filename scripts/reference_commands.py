@@ -1,33 +1,35 @@
-"""The tables of arguments and options in docs/reference/commands.md; the text around them is written by hand."""
+"""The page of the arguments and options of all commands."""
 
 import re
+from collections.abc import Iterator
 from typing import Any, Literal, get_args, get_origin
 
 import typer
 from sakuin_cli.main import commands
 from sakuin_local.cli import register
 
+_PAGE = """\
+# Options of the commands
+
+[Commands](commands.md) says what each does. `sakuin COMMAND --help` shows the same.
+"""
 _HEAD = "| Argument or option | Does |\n|---|---|\n"
-# The heading of a command, the text up to its table, and the table.
-_SECTION = re.compile(
-    r"^(## `sakuin ([\w ]+)`\n(?:(?!^## |^\| Argument or option \|).*\n)*)((?:^\|.*\n)*)", re.MULTILINE
-)
 
 
-def commands_page(page: str) -> str:
-    """Returns the page with the table of each command as its parser is now."""
+def options_page() -> str:
+    """Returns a section with a table for each command, as its parser is now."""
     app = commands()
     register(app)
-    root: Any = typer.main.get_command(app)
+    return _PAGE + "".join(_sections(typer.main.get_command(app), "sakuin"))
 
-    def section(found: re.Match[str]) -> str:
-        command = root
-        for word in found[2].split():
-            command = command.commands[word]
-        rows = "".join(f"| `{name}` | {text} |\n" for name, text in map(_row, command.params))
-        return f"{found[1]}{_HEAD}{rows}"
 
-    return _SECTION.sub(section, page)
+def _sections(group: Any, words: str) -> Iterator[str]:
+    for name, command in group.commands.items():
+        if hasattr(command, "commands"):
+            yield from _sections(command, f"{words} {name}")
+        else:
+            rows = "".join(f"| `{parameter}` | {text} |\n" for parameter, text in map(_row, command.params))
+            yield f"\n## `{words} {name}`\n\n{_HEAD}{rows}"
 
 
 def _row(parameter: Any) -> tuple[str, str]:

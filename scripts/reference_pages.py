@@ -1,6 +1,7 @@
-"""The generated pages of docs/reference about MCP tools and about the tables of the database."""
+"""The page of the MCP tools."""
 
 import re
+import tomllib
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
@@ -9,35 +10,16 @@ from mcp_types import Tool
 from sakuin.knowledge.postgres_search import ReadKnowledge
 from sakuin.knowledge.search import KnowledgeSearches
 from sakuin.mcp.knowledge.tools import KnowledgeTools
-from sakuin.mcp.read_around import TOOL as READ_AROUND
-from sakuin.mcp.search_tools import OUTPUT
 from sakuin.tables.model import SEARCH_INPUT_SCHEMA
-from sakuin_local.places import SCHEMA
 
+ANSWERS: dict[str, dict[str, str]] = tomllib.loads(Path(__file__).with_name("tool_answers.toml").read_text("utf-8"))
 _TOOLS = """\
 # MCP tools
 
-<!-- Written by scripts/reference. Change layers/sakuin/sakuin/mcp instead. -->
-
 What `tools/list` shows an agent. `POST /mcp` has the first six, with `FeedbackTool=true` also `give_feedback`, and with
-`ChatGptTools=true` also `search` and `fetch`; `POST /mcp/{mcp_id}` has the Search Tools that are bound to the endpoint,
-and `read_around`.
+`ChatGptTools=true` also `search` and `fetch`; `POST /mcp/{mcp_id}` has the Search Tools that are bound to the endpoint.
 [Interfaces](api.md#mcp-post-mcp) says how they behave. `[]` stands for each member of a list.
 """
-_DATABASE = """\
-# Tables of the database
-
-<!-- Written by scripts/reference. Change supabase/schema instead. -->
-
-All tables of the schema `public`, in the order of its files. A platform may write `context_table` and `tool`
-([how](../how-to/tables.md#a-platform-that-writes-the-records-itself)); all other tables are Sakuin's own and may change
-with any version. Nobody but the functions reads them; row level security is on for all.
-"""
-_TABLE = re.compile(r"((?:^--[^\n]*\n)*)^create table public\.(\w+) \(\n(.*?)^\)", re.MULTILINE | re.DOTALL)
-_COLUMN = re.compile(r"((?:^  --.*\n)*)^  (\w+) ([^\n]*)\n", re.MULTILINE)
-# What ends the type of a column, and lines of a table that are no columns.
-_AFTER_TYPE = re.compile(r" (?:not null|null|primary key|default|check|references|unique|collate|generated)\b.*|,?$")
-_NO_COLUMNS = ("primary", "unique", "constraint", "check", "foreign")
 
 
 def tools_page() -> str:
@@ -49,13 +31,8 @@ def tools_page() -> str:
         name="a Search Tool",
         description="The name and the description are those that its author gave.",
         input_schema=SEARCH_INPUT_SCHEMA,
-        output_schema=OUTPUT,
     )
-    tools = [
-        *KnowledgeTools(searches, read, for_chatgpt=True, has_feedback_tool=True).listed(),
-        search_tool,
-        READ_AROUND,
-    ]
+    tools = [*KnowledgeTools(searches, read, for_chatgpt=True, has_feedback_tool=True).listed(), search_tool]
     return "\n".join([_TOOLS, *map(_tool, tools)])
 
 
@@ -66,7 +43,10 @@ def _tool(tool: Tool) -> str:
         (f"`{name}`", _type(one), _default(one, name in required), one.get("description", ""))
         for name, one in tool.input_schema["properties"].items()
     )
-    members = ((f"`{name}`", text) for name, text in _members(tool.output_schema or {}, ""))
+    described = (
+        {"note": "Read."} | ANSWERS[tool.name] if tool.name in ANSWERS else dict(_members(tool.output_schema or {}, ""))
+    )
+    members = ((f"`{name}`", text) for name, text in described.items())
     return (
         f"## {title}\n\n{tool.description}\n\n{_rows(('Argument', 'Type', 'Default', 'Meaning'), arguments)}\n\n"
         f"{_rows(('Member of the answer', 'Meaning'), members)}\n"
@@ -100,31 +80,6 @@ def _members(schema: dict[str, Any], before: str) -> Iterator[tuple[str, str]]:
         yield before + name, one.get("description", "")
         yield from _members(one, f"{before}{name}.")
         yield from _members(one.get("items", {}), f"{before}{name}[].")
-
-
-def database_page() -> str:
-    """The reference of all tables of the database."""
-    parts = [_DATABASE]
-    for file in sorted(SCHEMA.glob("*.sql")):
-        found = _TABLE.findall(file.read_text("utf-8"))
-        parts += [_database_table(name, comment, body, file) for comment, name, body in found]
-    return "\n".join(parts)
-
-
-def _database_table(name: str, comment: str, body: str, file: Path) -> str:
-    columns = (
-        (f"`{column}`", f"`{_AFTER_TYPE.sub('', kind)}`", _text(about))
-        for about, column, kind in _COLUMN.findall(body)
-        if column not in _NO_COLUMNS
-    )
-    subject = file.stem.partition("_")[2].replace("_", " ")
-    about = f"{_text(comment)}\n\n" if comment else ""
-    return f"## `{name}`\n\n{about}Migration: {subject}.\n\n{_rows(('Column', 'Type', 'Meaning'), columns)}\n"
-
-
-def _text(comment: str) -> str:
-    lines = (line.strip().removeprefix("--").strip() for line in comment.splitlines())
-    return " ".join(line for line in lines if line and not line.startswith("---"))
 
 
 def _rows(columns: Iterable[str], rows: Iterable[Iterable[str]]) -> str:

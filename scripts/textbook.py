@@ -1,8 +1,8 @@
-"""Makes a textbook for `benchmarks.exercises` from a book of OpenStax: CNXML in a git repository.
+"""Makes a textbook for `benchmarks.general` from a book of OpenStax: CNXML in a git repository.
 
 `python -m scripts.textbook REPOSITORY COLLECTION LANGUAGE FOLDER [STEP FIRST]` writes `site/`, a page of each module
 with exercises, or of every STEP-th one after the first FIRST modules, and `exercises.jsonl`: lines with an exercise
-(`query`), its `page`, which does not have its text, and how many of the page's exercises it stands for (`share`).
+(`query`) and its `page`, which does not have its text.
 """
 
 import hashlib
@@ -41,7 +41,6 @@ _SHORTEST, _LONGEST, _EXERCISES, _LEAST_TEXT = 60, 600, 6, 1_500
 def main(repository: Path, collection: str, language: str, folder: Path, step: int = 1, first: int = 0) -> None:
     """Writes the folder."""
     (folder / "site").mkdir(parents=True, exist_ok=True)
-    commit = _git(repository, "rev-parse", "HEAD").decode().strip()
     modules = re.findall(r'module document="(\w+)"', _git(repository, "show", f"HEAD:{collection}").decode())
     lines, taken = [], 0
     for module in modules[first:]:
@@ -57,15 +56,9 @@ def main(repository: Path, collection: str, language: str, folder: Path, step: i
         (folder / "site" / f"{module}.html").write_text(page, "utf-8")
         new = [each for each in exercises if _letters(each[1])[:80] not in _letters(text)]
         drawn = sorted(new, key=lambda each: hashlib.sha256("".join(each).encode()).hexdigest())[:_EXERCISES]
-        lines += [{"query": each, "id": id, "page": module, "share": len(new) / len(drawn)} for id, each in drawn]
+        lines += [{"query": each, "id": id, "page": module} for id, each in drawn]
     written = "".join(json.dumps(line, ensure_ascii=False) + "\n" for line in lines)
     (folder / "exercises.jsonl").write_text(written, "utf-8")
-    source = {"repository": f"openstax/{_name(repository)}", "commit": commit, "collection": collection}
-    (folder / "source.json").write_text(json.dumps(source, ensure_ascii=False), "utf-8")
-
-
-def _name(repository: Path) -> str:
-    return next(part for part in reversed(repository.parts) if "osbooks" in part).rpartition("+")[2]
 
 
 def _git(repository: Path, *command: str) -> bytes:

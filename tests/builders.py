@@ -8,7 +8,7 @@ from sakuin.knowledge.page import type_of_anchor
 from sakuin.language.indexing import index_words
 from sakuin.retrieval.vectors import text_hash
 
-LEARNS = Learns(("公式に代入する方法", "係数を読みとる手順", "判別式の計算"), "written")
+LEARNS = Learns(("公式に代入する方法", "係数を読みとる手順", "判別式の計算"), "rules")
 
 
 def a_chunk(material: str, anchor: str, content: str = "", *, title: str = "", **fields: Any) -> KnowledgeChunk:

@@ -15,11 +15,10 @@ from sakuin_local.addresses import free_port
 from sakuin_local.places import MIGRATIONS, TOOLS
 from sakuin_local.processes import Programs
 from sakuin_local.supabase import postgres, postgrest
-from sakuin_local.supabase.auth.signing import SigningKey, signing_key_of
 from sakuin_local.supabase.database import Database, ensure_roles
 from sakuin_local.supabase.migrations import apply_migrations
 from sakuin_local.supabase.postgres import SUPERUSER, Postgres
-from sakuin_local.supabase.tokens import Keys, keys_of, secret_of
+from sakuin_local.supabase.tokens import Keys, SigningKey, keys_of, secret_of, signing_key_of
 
 from tests.rest_prefix import served_below_prefix
 

@@ -5,8 +5,12 @@ import ctypes
 import functools
 import gc
 import os
+import signal
 import ssl
+import time
 from collections.abc import Generator, Iterator
+from contextlib import contextmanager
+from types import FrameType
 from typing import TYPE_CHECKING
 
 import botocore.session
@@ -15,13 +19,12 @@ import pytest
 from aws_lambda_powertools import Metrics
 from hypothesis import HealthCheck, settings
 from sakuin.platform.supabase.client import Client, connected
-from sakuin.platform.unfinished_work import UnfinishedWorkStore
+from sakuin.platform.waiting import WorkRecords
 from sakuin_local.supabase.database import Database
 
 from tests.database_server import DatabaseServer, server_in
 from tests.effort import times
 from tests.emptied import emptied
-from tests.hanging import ended_when_it_hangs
 from tests.parallel import SHARED, SUMMARY
 
 if TYPE_CHECKING:
@@ -42,6 +45,7 @@ settings.register_profile(
     print_blob=True,
     suppress_health_check=[HealthCheck.too_slow],
 )
+
 settings.load_profile("sakuin")
 
 # A net under everything, not a measure: each wait has an end of its own, and says what it waited for.
@@ -49,6 +53,7 @@ HUNG_SECONDS = times(2700)
 # A client of HTTP reads the certificates of all authorities, one of AWS the description of its service: that takes
 # longer than most tests, and memory that is not given back.
 ssl.create_default_context = functools.cache(ssl.create_default_context)
+
 botocore.session.create_loader = functools.cache(botocore.session.create_loader)
 
 
@@ -137,9 +142,9 @@ def empty_database(database: Database, sql: psycopg.Connection) -> Database:
 
 
 @pytest.fixture
-def unfinished(empty_database: Database) -> UnfinishedWorkStore:
-    """The table of unfinished work, empty."""
-    return UnfinishedWorkStore(connected(empty_database.rest_url, empty_database.service_key, seconds=2))
+def records(empty_database: Database) -> WorkRecords:
+    """Returns the records of what waits, over an empty database."""
+    return WorkRecords(connected(empty_database.rest_url, empty_database.service_key, seconds=2))
 
 
 @pytest.fixture(scope="session")
@@ -195,3 +200,23 @@ def tables(empty_database: Database, stand_in: str) -> "TableWorld":
     from tests.worlds import world_of
 
     return world_of(empty_database, stand_in)
+
+
+@contextmanager
+def ended_when_it_hangs(seconds: float) -> Iterator[None]:
+    """Fails after so many seconds; inside another limit, the outer one goes on."""
+
+    def hung(_signal: int, _frame: FrameType | None) -> None:
+        # No `Exception`: code that waits for a server catches those.
+        pytest.fail(f"still not done after {seconds:g} seconds")
+
+    began = time.monotonic()
+    outer = signal.signal(signal.SIGALRM, hung)
+    left, _ = signal.setitimer(signal.ITIMER_REAL, seconds)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, outer)
+        if left:
+            signal.setitimer(signal.ITIMER_REAL, max(0.001, left - (time.monotonic() - began)))

@@ -9,7 +9,6 @@ _CREATED = {
     "TABLES_BUCKET": "tables",
     "TOOL_QUEUE_URL": "https://sqs/tools",
     "EMBED_QUEUE_URL": "https://sqs/embed",
-    "WEBHOOK_QUEUE_URL": "https://sqs/webhook",
     "EVENT_BUS_NAME": "bus",
     "SUPABASE_URL": "https://abcd.supabase.co",
 }

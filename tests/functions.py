@@ -21,9 +21,7 @@ from tests.contracts.openai_server import OpenAIServer, openai_server
 from tests.doubles.embedder import MODEL
 from tests.environment import environment
 
-QUEUES = tuple(
-    f"{name}_{kind}_URL" for kind in ("QUEUE", "DEAD_LETTERS") for name in ("MATERIAL", "TOOL", "EMBED", "WEBHOOK")
-)
+QUEUES = tuple(f"{name}_{kind}_URL" for kind in ("QUEUE", "DEAD_LETTERS") for name in ("MATERIAL", "TOOL", "EMBED"))
 BUCKETS = MATERIALS, TABLES = "materials", "tables"
 VENDOR_KEYS = {"openai_api_key": "openai-key-of-this-test", "turbopuffer_api_key": "turbopuffer-key-of-this-test"}
 Secrets = Mapping[str, Mapping[str, object]]

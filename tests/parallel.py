@@ -24,21 +24,21 @@ TESTS = Path(__file__).parent
 # Tests that a process knows of before it has completed the one that it runs.
 _AHEAD = 4
 # A file belongs to the longest path here that its own path begins with. Parts start in this order: long ones first, so
-# that both processes end together.
+# that all processes end together.
 PARTS = (
     ("integration/",),  # the tests that share the one deployed stack
     ("integration/test_deployment.py", "integration/test_kills.py", "integration/test_function_sizes.py", "local/"),
-    ("tables/",),
-    ("upkeep/", "convergence/"),
-    ("contracts/",),
     ("",),  # all others
-    ("browser/", "console/"),
-    ("test_", "conformance/", "local_invoke/", "wiring/", "platform/", "doubles/"),
     ("isolation/",),
-    ("hostile/test_large_pages.py", "hostile/test_growth.py", "hostile/test_fail_alone.py"),
+    ("integration/test_pull_request.py", "tables/"),
+    ("contracts/",),
     ("cli/",),
-    ("hostile/",),
+    ("browser/", "console/"),
+    ("upkeep/", "convergence/"),
+    ("test_", "conformance/", "local_invoke/", "wiring/", "platform/"),
     ("general/",),  # the model stays in the memory of its process
+    ("hostile/",),
+    ("hostile/test_large_pages.py", "hostile/test_growth.py", "hostile/test_fail_alone.py"),
 )
 
 

@@ -14,8 +14,7 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 
 import numpy as np
-from sakuin_local.embeddings import recorded
-from sakuin_local.embeddings.cache import VectorCache
+from sakuin_local.embeddings.cache import RECORDED, VectorCache
 
 from tests.effort import EFFORT
 
@@ -23,19 +22,18 @@ from tests.effort import EFFORT
 @contextmanager
 def recorded_vectors(cache: Path) -> Iterator[None]:
     """Puts the recorded vectors into the file of a `VectorCache`; keeps its vectors afterwards if asked to record."""
+    new = VectorCache(cache)  # a stack puts them into a new file only
     if EFFORT == 1:
-        recorded.put_into(cache)
-    else:
-        VectorCache(cache)  # a stack puts them into a new file only
+        new.add_recorded()
     yield
     if "SAKUIN_RECORD_VECTORS" in os.environ:
-        _keep(recorded.recorded_vectors() | _content(cache))
+        _keep(_content(cache))
 
 
 def _keep(vectors: dict[bytes, bytes]) -> None:
     keys = np.array([np.frombuffer(key, dtype=np.uint8) for key in vectors])
     halves = np.array([np.frombuffer(value, dtype="<f4") for value in vectors.values()]).astype("<f2")
-    np.savez_compressed(recorded.FILE, keys=keys, vectors=halves)
+    np.savez_compressed(RECORDED, keys=keys, vectors=halves)
 
 
 def _content(cache: Path) -> dict[bytes, bytes]:

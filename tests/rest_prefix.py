@@ -10,13 +10,11 @@ from typing import Any
 import httpcore
 import httpcore2
 from sakuin_local.addresses import LOOPBACK
-from urllib3.connection import HTTPConnection
 
 _PREFIX = "/rest/v1"
 # Where a PostgREST is served.
 _PORTS: set[int] = set()
 _handle_async: Callable[..., Awaitable[httpcore.Response]] = httpcore.AsyncConnectionPool.handle_async_request
-_request = HTTPConnection.request
 
 
 @contextmanager
@@ -43,11 +41,6 @@ async def _handle_cut_async(pool: httpcore.AsyncConnectionPool, request: httpcor
     return await _handle_async(pool, _cut(request))
 
 
-def _request_cut(connection: HTTPConnection, method: str, url: str, *parts: Any, **more: Any) -> None:
-    _request(connection, method, url.removeprefix(_PREFIX) if connection.port in _PORTS else url, *parts, **more)
-
-
 for _pool in (httpcore.ConnectionPool, httpcore2.ConnectionPool):
     _pool.handle_request = _cutting(_pool.handle_request)  # type: ignore[attr-defined]
 httpcore.AsyncConnectionPool.handle_async_request = _handle_cut_async
-HTTPConnection.request = _request_cut  # type: ignore[method-assign]

@@ -16,10 +16,11 @@ COMMAND = ROOT / "cli" / "sakuin_cli"
 FUNCTIONS = ROOT / "functions"
 
 # Each package, and the packages that it may import beside itself.
-SHARED = {"errors", "limits", "platform", "language", "retrieval", "texts"}
+SHARED = {"differences", "errors", "limits", "platform", "language", "retrieval", "texts"}
 PRODUCTS = {"knowledge", "tables"}
 MAY_IMPORT = {
     "texts": set(),
+    "differences": set(),
     "errors": {"texts"},
     "limits": {"errors"},
     "platform": {"errors", "texts"},
@@ -38,10 +39,11 @@ MAY_IMPORT = {
 }
 WIRING = "wiring"
 # Libraries of parsing and text, without I/O.
-PURE_LIBRARIES = {"bs4", "chardet", "lxml", "pydantic", "regex", "soupsieve", "sudachipy", "yaml"}
+PURE_LIBRARIES = {"bs4", "chardet", "lxml", "pydantic", "regex", "soupsieve", "sudachipy", "webencodings", "yaml"}
 IMPURE = {"os", "socket", "urllib.request", "http.client", "subprocess", "time", "random"}
 # What computes from its arguments alone.
 PURE = (
+    "differences",
     "errors",
     "limits",
     "language",
@@ -61,9 +63,10 @@ PURE = (
 # The library of a vendor, and the words of which one names the module or its folder.
 SDKS = {
     "boto3": {"aws"},
-    "botocore": {"aws", "aws_lambda", "s3", "sqs", "secrets_manager", "eventbridge"},
+    "botocore": {"aws", "aws_lambda", "s3", "sqs", "secrets_manager"},
     "openai": {"openai"},
-    "urllib3": {"supabase"},
+    "supabase": {"supabase", "supabase_auth"},
+    "postgrest": {"supabase"},
     "turbopuffer": {"turbopuffer"},
     "mcp": {"mcp"},
     "fastapi": {"http", "console"},

@@ -18,7 +18,7 @@ from sakuin_local.aws.template import read_template
 from sakuin_local.places import REPOSITORY, TEMPLATE
 from sakuin_local.processes import Programs
 
-from tests.test_imports import LAMBDA_BRINGS
+from tests.built_layers import LAMBDA_BRINGS
 
 PARAMETERS = read_template(TEMPLATE)["Parameters"]
 MINOR = str(PARAMETERS["PythonRuntime"]["Default"]).removeprefix("python")
@@ -102,18 +102,25 @@ def test_every_module_of_ours_parses_as_the_functions_python_reads_it() -> None:
         ast.parse(file.read_text("utf-8"), str(file), feature_version=(major, minor))
 
 
+@pytest.mark.parametrize("runtime", ["python3.13", "python3.14"])
 @pytest.mark.parametrize("architecture", PARAMETERS["Architecture"]["AllowedValues"])
-def test_each_locked_package_has_a_wheel_for_functions(architecture: str, tmp_path: Path, summary: set[str]) -> None:
+def test_each_locked_package_has_a_wheel_for_functions(
+    architecture: str, runtime: str, tmp_path: Path, summary: set[str]
+) -> None:
     """By hash. What is in uv's cache is not asked for again."""
-    asked = re.search(r"--python-version \S+ --python-platform \S+", make(REPOSITORY, ARCH=architecture))
-    assert asked, make(REPOSITORY, ARCH=architecture)
+    assert runtime in PARAMETERS["PythonRuntime"]["AllowedValues"]
+    commands = make(REPOSITORY, ARCH=architecture, PY=runtime.removeprefix("python"))
+    asked = re.search(r"--python-version \S+ --python-platform \S+", commands)
+    assert asked, commands
     command = [str(UV), "pip", "install", "--dry-run", "--no-deps", "--require-hashes", "--only-binary", ":all:"]
     command += ["--target", str(tmp_path), *shlex.split(asked[0])]
     command += [part for lock in LOCKED for part in ("--requirement", str(lock))]
     for offline in (["--offline"], []):
         done = subprocess.run([*command, *offline], capture_output=True, text=True, check=False)
         if done.returncode == 0:
-            summary.add(f"deployed: {done.stderr.count(' + ')} wheels for {architecture} found by hash, not run")
+            summary.add(
+                f"deployed: {done.stderr.count(' + ')} wheels for {runtime}, {architecture} found by hash, not run"
+            )
             return
     if UNREACHED.search(done.stderr):
         summary.add(f"not checked: wheels for {architecture}, because the registry did not answer")
@@ -128,7 +135,7 @@ def test_layers_are_built_for_what_samconfig_says_that_the_functions_are(tmp_pat
     default = f'--python-version "{MINOR}" --python-platform "aarch64-'
     assert default in make(tmp_path)
     config = tmp_path / "samconfig.toml"
-    config.write_text(config.read_text() + 'Architecture = "x86_64"\nPythonRuntime = "python3.12"\n')
-    assert '--python-version "3.12" --python-platform "x86_64-' in make(tmp_path)
+    config.write_text(config.read_text() + 'Architecture = "x86_64"\nPythonRuntime = "python3.14"\n')
+    assert '--python-version "3.14" --python-platform "x86_64-' in make(tmp_path)
     config.write_text(config.read_text() + '[staging.deploy.parameters.parameter_overrides]\nArchitecture = "arm64"\n')
     assert "samconfig.toml has more than one Architecture: set ARCH" in make(tmp_path)

@@ -1,38 +1,66 @@
-"""Links, benchmarks, costs, metrics and the model of docs/scale.md in the documents."""
+"""Links, benchmarks, costs, metrics, runbooks, guides and promises in the documents."""
 
 import re
+import runpy
+import sys
 import tomllib
-from dataclasses import replace
+from dataclasses import fields
 from functools import cache
 from pathlib import Path
 
 import pytest
-from sakuin.platform.openai.models import VENDORS
+from sakuin.limits import Limits
+from sakuin.platform.openai.models import VENDORS, ModelFacts, model_facts
+from sakuin.platform.secrets import Secrets
+from sakuin_local.places import SCHEMA
 
-from benchmarks import scale
 from benchmarks.__main__ import ALONE, ON_A_STACK
-from tests.test_template import resources
+from tests.test_specs import all_proofs
+from tests.test_template import TEMPLATE, metrics_of, resources
 
 ROOT = Path(__file__).resolve().parent.parent
+
 DOCUMENTS = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("*/README.md")])
+
 LINK = re.compile(r"\[[^\]\n]*\]\((?!https?:)([^)\s#]*)(?:#([^)\s]+))?\)")
+
 CODE = re.compile(r"^```.*?^```|`[^`\n]*`", re.MULTILINE | re.DOTALL)
+
+
+@cache
+def generated() -> dict[Path, str]:
+    """The pages of the site that `make docs` generates, by the place that links to them name."""
+    sys.path.insert(0, str(ROOT / "scripts"))
+    try:
+        pages = runpy.run_path(str(ROOT / "scripts" / "reference"))["pages"]()
+    finally:
+        sys.path.pop(0)
+    return {ROOT / "docs" / "reference" / path.name: text for path, text in pages.items()}
 
 
 @cache
 def headings(document: Path) -> set[str]:
     """The anchors that a Markdown viewer gives to a document's headings."""
-    titles = re.findall(r"^#+ (.+)$", document.read_text("utf-8"), re.MULTILINE)
+    text = generated().get(document) or document.read_text("utf-8")
+    titles = re.findall(r"^#+ (.+)$", text, re.MULTILINE)
     return {re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-") for title in titles}
 
 
 def test_every_link_leads_to_a_file_and_a_heading_that_are_there() -> None:
     for document in DOCUMENTS:
         for target, heading in LINK.findall(CODE.sub("", document.read_text("utf-8"))):
-            file = document.parent / target if target else document
-            assert file.exists(), f"{document}: {target}"
+            file = (document.parent / target).resolve() if target else document
+            assert file.exists() or file in generated(), f"{document}: {target}"
             if heading and file.suffix == ".md":
-                assert heading in headings(file.resolve()), f"{document}: {target}#{heading}"
+                assert heading in headings(file), f"{document}: {target}#{heading}"
+
+
+def test_every_link_of_a_generated_page_leads_somewhere() -> None:
+    for document, text in generated().items():
+        for target, heading in LINK.findall(CODE.sub("", text)):
+            file = (document.parent / target).resolve()
+            assert file.exists() or file in generated(), f"{document}: {target}"
+            assert not heading or heading in headings(file), f"{document}: {target}#{heading}"
 
 
 def test_every_document_can_be_reached_from_the_readme() -> None:
@@ -40,7 +68,7 @@ def test_every_document_can_be_reached_from_the_readme() -> None:
     ahead = [ROOT / "README.md", ROOT / "docs" / "README.md"]
     while ahead:
         document = ahead.pop()
-        if document in reached or document.suffix != ".md":
+        if document in reached or document in generated() or document.suffix != ".md":
             continue
         reached.add(document)
         targets = [target for target, _ in LINK.findall(document.read_text("utf-8")) if target]
@@ -83,6 +111,7 @@ def test_a_table_adds_up(heading: str) -> None:
 
 
 NAMING = [ROOT / "README.md", *(ROOT / "docs").rglob("*.md"), *(ROOT / "benchmarks").glob("*.md")]
+
 SMALLEST = {**ALONE, **ON_A_STACK}
 
 
@@ -108,10 +137,13 @@ def test_what_is_run_is_a_program_that_says_what_it_measures(name: str) -> None:
 
 
 METRICS = (ROOT / "docs" / "reference" / "metrics.md").read_text("utf-8")
+
 LISTED = {name for row in re.findall(r"^\| (`.*?) \|", METRICS, re.MULTILINE) for name in re.findall(r"`(\w+)`", row)}
+
 SOURCES = "\n".join(
     path.read_text("utf-8") for path in sorted(Path(ROOT / "layers" / "sakuin" / "sakuin").rglob("*.py"))
 )
+
 COUNTED = set(re.findall(r'(?:add_metric|\bmeter\.count)\(\s*"(\w+)"', SOURCES))
 
 
@@ -129,10 +161,65 @@ def test_the_cost_counts_as_many_metrics() -> None:
     assert abs(int(counted) - listed) <= 3
 
 
+FIGURES = {
+    name: float(value.replace(",", "")) for name, value in re.findall(r"^\| `(\w+)` \| ([\d.,]+) \|", COST, re.M)
+}
+
+SIZES = (100, 10_000, 1_000_000)
+
+
+def defaults(parameter: str) -> ModelFacts:
+    """Returns the facts of the model that a parameter of the template names by default."""
+    return model_facts(TEMPLATE["Parameters"][parameter]["Default"])
+
+
+def of_openai(kind: str, chunks: float, searches: float) -> float:
+    """Returns the dollars that OpenAI takes for chunks and searches, by the figures, with the default models."""
+    embeds, writes = defaults("EmbeddingModel"), defaults("LearnsModel")
+    assert embeds.usd_read
+    questions = searches * FIGURES["tokens_a_question"] * embeds.usd_read
+    if kind == "Tables":
+        return (questions + chunks * FIGURES["tokens_a_table_chunk"] * embeds.usd_read) / 1e6
+    assert writes.usd_read
+    assert writes.usd_written
+    read = FIGURES["tokens_a_chunk"] + FIGURES["learns_call_tokens"] / FIGURES["chunks_a_learns_call"]
+    written = FIGURES["learns_tokens_a_chunk"] * writes.usd_written
+    a_chunk = 2 * FIGURES["tokens_a_chunk"] * embeds.usd_read + read * writes.usd_read + written
+    return (questions + chunks * a_chunk) / 1e6
+
+
+def rows_of(heading: str) -> dict[str, list[float]]:
+    """Returns the lines of the table below a heading."""
+    (part,) = re.findall(rf"^## {heading}\n(.*?)\n## ", COST, re.M | re.S)
+    rows = re.findall(r"^\| \W*([^|*]+?)\W* \| ([\d.,*| ]+) \|$", part, re.M)
+    return {name: [float(cell.strip("* ").replace(",", "")) for cell in cells.split("|")] for name, cells in rows}
+
+
+@pytest.mark.parametrize(("kind", "heading"), [("pages", "A library of pages"), ("Tables", "Tables")])
+def test_a_month_is_computed_with_the_default_models(kind: str, heading: str) -> None:
+    rows = rows_of(heading)
+    computed = [of_openai(kind, FIGURES["changed_share"] * size, size) for size in SIZES]
+    assert rows.pop("OpenAI") == [pytest.approx(usd, abs=0.006) for usd in computed]
+    first = rows.pop("the first index, once")
+    assert all(usd >= of_openai(kind, size, 0) - 0.006 for usd, size in zip(first, SIZES, strict=True))
+    sums = rows.pop("A month")
+    assert sums == [
+        pytest.approx(sum(column) + usd, abs=0.05)
+        for column, usd in zip(zip(*rows.values(), strict=True), computed, strict=True)
+    ]
+
+
+def test_a_day_of_a_public_library_is_computed_with_the_default_model() -> None:
+    rows = rows_of("A public library")
+    price = defaults("EmbeddingModel").usd_read
+    assert rows["OpenAI"] == [pytest.approx(Limits().public_daily_tokens * (price or 0) / 1e6, abs=0.006)]
+    assert rows.pop("A day") == [pytest.approx(sum(usd for (usd,) in rows.values()), abs=0.05)]
+
+
 @pytest.mark.parametrize("name", list(resources("AWS::CloudWatch::Alarm")))
 def test_an_alarm_reads_a_listed_metric(name: str) -> None:
     alarm = resources("AWS::CloudWatch::Alarm")[name]
-    assert alarm["Namespace"] != "Sakuin" or alarm["MetricName"] in LISTED
+    assert {metric["MetricName"] for metric in metrics_of(alarm) if metric["Namespace"] == "Sakuin"} <= LISTED
 
 
 def test_the_dashboard_shows_only_listed_metrics() -> None:
@@ -142,44 +229,179 @@ def test_the_dashboard_shows_only_listed_metrics() -> None:
     assert legs - LISTED == set()
 
 
-# ---------------------------------------------------------------- docs/scale.md
+DOCUMENT = (ROOT / "docs" / "runbooks.md").read_text(encoding="utf-8")
+
+ALARMS = resources("AWS::CloudWatch::Alarm")
+# The sections after these two are those of alarms, named as links name them.
+FIRST = ("without-an-alarm", "tracing-one-piece-of-work")
+
+SECTIONS = {
+    title.lower().replace(" ", "-"): text
+    for title, text in re.findall(r"^## ([^\n]+)\n(.*?)(?=^## |\Z)", DOCUMENT, re.MULTILINE | re.DOTALL)
+}
+
+COMMANDS = ("npx", "sakuin", "sam")
+
+TEMPLATES = "".join(path.read_text(encoding="utf-8") for path in sorted((ROOT / "layers" / "sakuin").rglob("*.py")))
+
+HEADINGS = ("**What it means.**", "**Look here.**", "**Do this.**", "**How to know it is over.**")
 
 
-SCALE_ROWS = scale.PAGE.read_text("utf-8").partition(scale.TABLE_BEGINS)[2].partition("\n\n")[0].splitlines()
+def test_every_alarm_names_a_section_that_the_table_lists_with_it_and_every_section_has_an_alarm() -> None:
+    named = {}
+    for name, alarm in ALARMS.items():
+        found = re.search(r"docs/runbooks\.md#([a-z-]+)$", alarm["AlarmDescription"])
+        assert found, alarm["AlarmDescription"]
+        named[name] = found[1]
+        assert re.search(rf"^\| \[{found[1]}\]\(#{found[1]}\) .*`{name}`", DOCUMENT, re.MULTILINE), name
+    assert {*named.values(), *FIRST} == set(SECTIONS)
 
 
-def cells(row: str) -> list[str]:
-    return [cell.strip() for cell in row.strip("|").split("|")]
+def test_the_page_names_no_other_alarm_and_no_other_section() -> None:
+    assert set(re.findall(r"`(Sakuin\w+Alarm)`", DOCUMENT)) == set(ALARMS)
+    assert set(re.findall(r"\]\(#([a-z-]+)\)", DOCUMENT)) <= set(SECTIONS)
 
 
-def test_the_table_is_that_of_the_model() -> None:
-    # The fifth and the sixth column are those of the simulation.
-    assert [cells(row)[:4] + cells(row)[6:] for row in SCALE_ROWS] == [
-        cells(row) for row in scale.table(simulated=False)
+@pytest.mark.parametrize("name", sorted(SECTIONS.keys() - set(FIRST)))
+def test_a_section_says_what_it_means_where_to_look_what_to_do_and_when_it_is_over(name: str) -> None:
+    assert re.findall(r"^\*\*[A-Z][^*]*\.\*\*", SECTIONS[name], re.MULTILINE) == list(HEADINGS)
+
+
+def test_the_page_names_only_lines_that_the_product_logs() -> None:
+    quoted = re.findall(r"`([a-z]+(?: [a-z]+)+)`", "".join(SECTIONS[name] for name in SECTIONS.keys() - set(FIRST)))
+    lines = {each for each in quoted if each.split()[0] not in COMMANDS}
+    assert {each for each in lines if f'"{each}' not in TEMPLATES} == set()
+
+
+PROMISES = [
+    ROOT / "SECURITY.md",
+    ROOT / "docs" / "how-to" / "rotation.md",
+    ROOT / "docs" / "explanation" / "reliability.md",
+]
+
+NAMED = re.compile(r"`(tests/[\w/]+\.py)(?:::(\w+))?`")
+# Every module of these is about a promise.
+FOLDERS = ("tests/isolation", "tests/hostile")
+
+MODULES = (
+    "tests/test_rotation.py",
+    "tests/platform/test_keys.py",
+    "tests/test_planted_secrets.py",
+    "tests/test_locks.py",
+)
+
+
+@pytest.mark.parametrize("document", PROMISES, ids=lambda path: path.name)
+def test_every_test_that_is_named_is_there(document: Path) -> None:
+    nodes = {proof.node for proof in all_proofs()}
+    modules = {node.partition("::")[0] for node in nodes}
+    named = NAMED.findall(document.read_text(encoding="utf-8"))
+    assert named
+    for module, test in named:
+        assert module in modules, module
+        assert not test or f"{module}::{test}" in nodes, test
+
+
+@pytest.mark.parametrize("document", [PROMISES[0], PROMISES[2]], ids=lambda path: path.name)
+def test_every_promise_names_a_test(document: Path) -> None:
+    text = document.read_text(encoding="utf-8")
+    promises = text.partition("## Promises")[2].partition("\n## ")[0]
+    rows = [line for line in promises.splitlines() if line.startswith("| ")][1:]
+    assert len(rows) > 10
+    assert [row for row in rows if not NAMED.search(row) and not any(f"`{folder}/`" in row for folder in FOLDERS)] == []
+
+
+def test_every_module_about_security_is_named() -> None:
+    text = PROMISES[0].read_text(encoding="utf-8")
+    assert {folder for folder in FOLDERS if f"`{folder}/`" not in text} == set()
+    assert set(MODULES) <= {module for module, _ in NAMED.findall(text)}
+
+
+GUIDES = "\n".join(
+    (ROOT / "docs" / name).read_text() for name in ("how-to/deploy.md", "how-to/backup.md", "reference/cost.md")
+)
+
+
+SHELL = "\n".join(re.findall(r"```sh\n(.*?)```", GUIDES, re.DOTALL))
+
+
+def test_every_output_that_is_asked_for_is_one() -> None:
+    asked = set(re.findall(r"\$\(out (\w+)\)", GUIDES))
+    assert asked
+    assert asked <= set(TEMPLATE["Outputs"])
+
+
+def test_every_parameter_that_is_named_is_one() -> None:
+    (step,) = re.findall(r"## 7\. .*?\n## ", GUIDES, re.DOTALL)
+    named = set(re.findall(r"^\| `([A-Z]\w+)` \|", step, re.MULTILINE))
+    config = tomllib.loads((ROOT / "samconfig.toml").read_text())
+    assert named == set(config["prod"]["deploy"]["parameters"]["parameter_overrides"])
+    assert named <= set(TEMPLATE["Parameters"])
+
+
+# As AWS names them, where its types of resources have shorter or other names.
+SERVICES = {"Serverless": "Lambda", "ApiGatewayV2": "API Gateway", "Events": "EventBridge", "Logs": "CloudWatch Logs"}
+
+
+def test_the_rights_name_every_service_that_the_template_uses() -> None:
+    (rights,) = re.findall(r"### Rights of the user\n(.*?)\n## ", GUIDES, re.DOTALL)
+    types = {each["Type"].split("::")[1] for each in TEMPLATE["Resources"].values()}
+    assert {name for name in types if SERVICES.get(name, name) not in rights} == set()
+
+
+def test_the_settings_of_the_commands_name_what_the_runbooks_commands_need() -> None:
+    (settings,) = re.findall(r"<<ENV\n(.*?)\nENV", GUIDES, re.DOTALL)
+    assert {"SAKUIN_URL", "SAKUIN_STACK", "SAKUIN_BUCKET"} <= set(re.findall(r"^(\w+)=", settings, re.MULTILINE))
+
+
+def test_a_deployment_asks_at_most_ten_questions() -> None:
+    deploy = tomllib.loads((ROOT / "samconfig.toml").read_text())["prod"]["deploy"]["parameters"]
+    answers = deploy["parameter_overrides"]
+    assert len(answers) + len({"stack_name", "region"} & deploy.keys()) <= 10
+    assert {name for name, one in TEMPLATE["Parameters"].items() if "Default" not in one} <= answers.keys()
+
+
+def test_the_names_of_stacks_fit_into_those_of_their_buckets() -> None:
+    config = tomllib.loads((ROOT / "samconfig.toml").read_text())
+    bucket = TEMPLATE["Resources"]["SakuinMaterialsBucket"]["Properties"]["BucketName"]["Fn::Sub"]
+    rest = bucket.replace("${AWS::StackName}", "").replace("${AWS::AccountId}", "1" * 12)
+    longest = 63 - len(rest.replace("${AWS::Region}", "ap-northeast-1"))
+    assert f"at most {longest} lower-case letters, digits and hyphens" in GUIDES
+    names = [
+        one["deploy"]["parameters"]["stack_name"]
+        for one in config.values()
+        if isinstance(one, dict) and "deploy" in one
     ]
+    assert len(names) == 2
+    assert all(re.fullmatch(rf"[a-z][a-z0-9-]{{0,{longest - 1}}}", name) for name in names)
 
 
-def test_the_simulation_agrees_with_the_model() -> None:
-    load = next(scale.loads())
-    finished, waited = scale.Simulation(load).run()
-    assert finished == pytest.approx(load.finish(), rel=0.1)
-    assert cells(SCALE_ROWS[0])[4:6] == [scale.duration(finished), scale.duration(waited)]
+def test_every_setting_and_member_of_the_secret_is_read() -> None:
+    settings = (ROOT / "layers/sakuin/sakuin/settings.py").read_text()
+    of_commands = "".join((ROOT / f"cli/sakuin_cli/{name}.py").read_text() for name in ("settings", "options"))
+    for name in set(re.findall(r"\bSAKUIN_[A-Z_]+\b", GUIDES)):
+        assert f'"{name}"' in settings + of_commands, name
+    secret = re.search(r"<<'JSON'\n(.*?)\nJSON", GUIDES, re.DOTALL)
+    assert secret
+    assert set(re.findall(r'"(\w+)":', secret[1])) <= {field.name for field in fields(Secrets)}
 
 
-def test_the_simulation_agrees_with_a_thousand_pages_on_the_local_stack() -> None:
-    finished, _ = scale.Simulation(scale.of_the_local_run()).run()
-    assert finished == pytest.approx(scale.ASSUMED["local"]["many"]["seconds"], rel=0.1)
+def test_every_database_object_that_is_named_is_made_by_a_migration() -> None:
+    made = "\n".join(file.read_text() for file in SCHEMA.glob("*.sql"))
+    for table in set(re.findall(r"public\.(\w+)", SHELL)):
+        assert re.search(rf"create table public\.{table} ", made), table
 
 
-def test_a_day_without_budget_left_is_waited_for() -> None:
-    load = replace(next(scale.loads()), units=30, arrival=60.0)
-    budget = replace(load, daily_tokens=load.sums("tokens") / 2.5)
-    finished, _ = scale.Simulation(budget).run()
-    assert 2 * scale.DAY < finished == pytest.approx(budget.finish(), rel=0.1)
+def test_the_versions_are_those_that_the_repository_installs() -> None:
+    named = re.search(r"SAM CLI ([\d.]+) or newer", GUIDES)
+    installed = re.search(r"^aws-sam-cli==([\d.]+)", (ROOT / "requirements/sam.txt").read_text(), re.MULTILINE)
+    assert named
+    assert installed
+    assert installed[1].startswith(named[1])
+    assert len(set(re.findall(r"npx (supabase@[\d.]+)", GUIDES))) == 1
 
 
-def test_one_namespace_takes_an_entry_a_second() -> None:
-    *_, load = scale.loads()
-    one = replace(load, messages=50, stages=[replace(stage, workers=1) for stage in load.stages], tokens_a_minute=1e12)
-    finished, _ = scale.Simulation(one).run()
-    assert finished >= 49 * scale.ENTRY_SECONDS
+def test_what_stays_after_a_teardown_is_what_the_template_keeps() -> None:
+    kept = [name for name, each in TEMPLATE["Resources"].items() if each.get("DeletionPolicy") == "Retain"]
+    assert sorted(kept) == ["SakuinMaterialsBucket", "SakuinTablesBucket"]
+    assert "for bucket in sakuin-prod-materials sakuin-prod-tables; do" in GUIDES

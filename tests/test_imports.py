@@ -2,25 +2,16 @@
 
 import functools
 import json
-import subprocess
-import sys
 import threading
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 import pytest
-from sakuin_local.aws.template import read_template
-from sakuin_local.places import REPOSITORY, TEMPLATE
 
-from tests.built_layers import FUNCTIONS, RESOURCES, built_layers, layers_of
+from tests.built_layers import FUNCTIONS, built_layers, run_function, runtime_packages
 
-WHOLE = read_template(TEMPLATE)
-VARIABLES: dict[str, Any] = WHOLE["Globals"]["Function"]["Environment"]["Variables"]
-LAMBDA_BRINGS = ("boto3", "botocore", "s3transfer", "urllib3", "jmespath", "dateutil", "six")
-NOBODY_THERE = "http://127.0.0.1:9"
 SECRET = {
     "supabase_service_key": "k",
     "openai_api_key": "k",
@@ -28,22 +19,43 @@ SECRET = {
     "admin_key_hashes": [],
     "turbopuffer_api_key": "k",
 }
-# Told by its arguments, since -I takes no PYTHONPATH and -S no site-packages.
+# Prints the modules that are loaded after the start. Then makes every import of these modules of ours, also those
+# inside functions, and of the modules that they load. Prints those that fail.
 START = """
-import json, sys
-sys.path[:0] = sys.argv[1:]
+import ast, importlib, json
 import app
 assert callable(app.handler)
 print(json.dumps(sorted(sys.modules)))
+
+class Imports(ast.NodeVisitor):
+    def __init__(self): self.names = []
+    def visit_If(self, node):
+        if getattr(node.test, "id", "") != "TYPE_CHECKING": self.generic_visit(node)
+    def visit_Import(self, node): self.names += [(each.name, "") for each in node.names]
+    def visit_ImportFrom(self, node): self.names += [(node.module, each.name) for each in node.names]
+
+def load(module, name):
+    if name and not hasattr(importlib.import_module(module), name): module = f"{module}.{name}"
+    importlib.import_module(module)
+
+followed, failures = set(), []
+while modules := {name for name in sys.modules if name.split(".")[0] in ("app", "sakuin")} - followed:
+    for module in sorted(modules):
+        imports = Imports()
+        imports.visit(ast.parse(open(sys.modules[module].__file__, encoding="utf-8").read()))
+        for name in imports.names:
+            try: load(*name)
+            except ImportError as error: failures.append(f"{module} imports {'.'.join(name)}: {error}")
+    followed |= modules
+print(json.dumps(failures))
 """
 NEVER = {
-    "SakuinMcp": {"jwt", "fastapi", "bs4", "lxml", "numpy", "yaml", "postgrest", "turbopuffer", "openai", "typer"},
-    "SakuinApi": {"mcp", "mcp_types", "jinja2", "openai", "sudachipy", "numpy", "postgrest", "turbopuffer", "typer"},
-    "SakuinSendWebhooks": {"fastapi", "turbopuffer", "numpy", "postgrest", "bs4"},
-    "SakuinIndexMaterial": {"mcp", "fastapi", "mangum", "numpy", "postgrest", "turbopuffer", "regex"},
-    "SakuinIndexTool": {"mcp", "fastapi", "mangum", "openai", "numpy", "postgrest", "sudachipy", "bs4", "lxml"},
-    "SakuinEmbedChunks": {"mcp", "fastapi", "mangum", "numpy", "postgrest", "bs4", "lxml"},
-    "SakuinMaintain": {"fastapi", "mangum", "numpy", "postgrest", "bs4", "lxml"},
+    "SakuinMcp": {"fastapi", "bs4", "lxml", "numpy", "yaml", "turbopuffer", "typer"},
+    "SakuinApi": {"mcp", "mcp_types", "jinja2", "openai", "sudachipy", "numpy", "turbopuffer", "typer"},
+    "SakuinIndexMaterial": {"mcp", "fastapi", "mangum", "numpy", "turbopuffer", "regex"},
+    "SakuinIndexTool": {"mcp", "fastapi", "mangum", "openai", "numpy", "sudachipy", "bs4", "lxml"},
+    "SakuinEmbedChunks": {"mcp", "fastapi", "mangum", "numpy", "bs4", "lxml"},
+    "SakuinMaintain": {"fastapi", "mangum", "numpy", "bs4", "lxml"},
 }
 
 
@@ -78,66 +90,33 @@ def layers(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
 
 
 @pytest.fixture(scope="module")
-def lambda_s_own(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder of the packages that the runtime has beside the standard library."""
-    folder = tmp_path_factory.mktemp("runtime")
-    for name in LAMBDA_BRINGS:
-        spec = find_spec(name)
-        assert spec
-        assert spec.origin
-        origin = Path(spec.origin)
-        whole = origin.parent if spec.submodule_search_locations else origin
-        (folder / whole.name).symlink_to(whole)
-    return folder
-
-
-@pytest.fixture(scope="module")
-def loaded(layers: dict[str, Path], lambda_s_own: Path, asked_url: str) -> Any:
-    """Returns the modules that a function has loaded after its start; each start happens once."""
+def started(layers: dict[str, Path], asked_url: str, tmp_path_factory: pytest.TempPathFactory) -> Any:
+    """Returns what `START` prints for a function; each start happens once."""
+    runtime = runtime_packages(tmp_path_factory.mktemp("runtime"))
 
     @functools.cache
-    def modules(function: str, **more: str) -> set[str]:
-        folders = [path / "python" for path in layers_of(function, layers).values()]
-        code = REPOSITORY / RESOURCES[function]["Properties"]["CodeUri"]
-        environment = {name: _value(value) for name, value in variables(function).items()} | {
-            "AWS_ENDPOINT_URL": asked_url,
-            "SUPABASE_URL": asked_url,
-            "AWS_REGION": "us-east-1",
-            "AWS_DEFAULT_REGION": "us-east-1",
-            "AWS_ACCESS_KEY_ID": "test",
-            "AWS_SECRET_ACCESS_KEY": "test",
-            "AWS_LAMBDA_FUNCTION_NAME": function,
-            "LAMBDA_TASK_ROOT": str(code),
-            **more,
-        }
-        command = [sys.executable, "-I", "-S", "-c", START, *map(str, [code, *folders, lambda_s_own])]
-        done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=120)
-        assert done.returncode == 0, done.stderr
-        return set(json.loads(done.stdout.splitlines()[-1]))
+    def start(function: str, **more: str) -> tuple[set[str], list[str]]:
+        addresses = {"AWS_ENDPOINT_URL": asked_url, "SUPABASE_URL": asked_url}
+        printed = run_function(function, layers, runtime, START, **addresses, **more)
+        modules, failures = map(json.loads, printed.splitlines()[-2:])
+        return set(modules), failures
 
-    return modules
-
-
-def variables(function: str) -> dict[str, Any]:
-    """Returns the environment that the template gives a function."""
-    own = RESOURCES[function]["Properties"].get("Environment", {}).get("Variables", {})
-    return {**VARIABLES, **own}
-
-
-def _value(said: Any) -> str:
-    """Returns the value in the template, or the default of its parameter."""
-    if not isinstance(said, dict):
-        return str(said)
-    default = WHOLE["Parameters"].get(said.get("Ref"), {}).get("Default", NOBODY_THERE)
-    return str(default)
+    return start
 
 
 @pytest.mark.parametrize("function", FUNCTIONS)
-def test_a_function_starts_with_its_layers_alone_and_without_what_it_does_not_need(loaded: Any, function: str) -> None:
-    assert loaded(function) & NEVER[function] == set()
+def test_a_function_starts_with_its_layers_alone_and_without_what_it_does_not_need(started: Any, function: str) -> None:
+    modules, _failures = started(function)
+    assert modules & NEVER[function] == set()
 
 
-def test_what_the_first_question_needs_is_loaded_before_it_comes(loaded: Any) -> None:
+@pytest.mark.parametrize("function", FUNCTIONS)
+def test_a_function_has_the_layers_of_its_later_imports_too(started: Any, function: str) -> None:
+    _modules, failures = started(function)
+    assert failures == []
+
+
+def test_what_the_first_question_needs_is_loaded_before_it_comes(started: Any) -> None:
     needed = {
         "mcp.server.lowlevel.server",
         "sakuin.platform.supabase.client",
@@ -145,8 +124,10 @@ def test_what_the_first_question_needs_is_loaded_before_it_comes(loaded: Any) ->
         "sudachipy",
         "mangum",
     }
-    assert needed <= loaded("SakuinMcp")
+    modules, _failures = started("SakuinMcp")
+    assert needed <= modules
 
 
-def test_a_start_that_nobody_waits_for_loads_what_search_tools_and_tokens_need_too(loaded: Any) -> None:
-    assert {"turbopuffer", "jwt"} <= loaded("SakuinMcp", AWS_LAMBDA_INITIALIZATION_TYPE="snap-start")
+def test_a_start_that_nobody_waits_for_loads_what_search_tools_and_tokens_need_too(started: Any) -> None:
+    modules, _failures = started("SakuinMcp", AWS_LAMBDA_INITIALIZATION_TYPE="snap-start")
+    assert {"turbopuffer", "jwt"} <= modules

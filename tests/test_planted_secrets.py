@@ -4,7 +4,7 @@ import io
 import json
 import logging
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import httpx
@@ -13,22 +13,18 @@ from aws_lambda_powertools import Logger
 from mangum import Mangum
 from sakuin.errors import SakuinError, Unavailable
 from sakuin.http.app import rest_api
-from sakuin.http.keys import keys_router
 from sakuin.knowledge.messages import RecheckKey
-from sakuin.mcp.app import McpApp
 from sakuin.mcp.knowledge.tools import KnowledgeTools
-from sakuin.mcp.server import knowledge_server
-from sakuin.platform.asgi import persistent_handler
 from sakuin.platform.calls import background
-from sakuin.platform.keys import LibraryKeys
+from sakuin.platform.openai.client import connected as openai
 from sakuin.platform.openai.embeddings import OpenAIEmbedder
-from sakuin.platform.openai.embeddings import connected as openai
 from sakuin.platform.queue_handler import QueueHandler
 from sakuin.platform.redaction import HIDDEN, Failed, RedactingFilter, RedactingFormatter, Redaction
 from sakuin.platform.secrets import Secrets
 from sakuin.platform.supabase.client import call, connected
 from sakuin.platform.telemetry import CurrentWork
 from sakuin.platform.turbopuffer.client import connected as store
+from sakuin.platform.waiting import WorkRow
 from sakuin.tables.turbopuffer import ChunkStore
 from sakuin.upkeep.schedule import Schedule
 from sakuin.wiring.handlers import http_handler, instrument
@@ -41,6 +37,7 @@ from starlette.routing import Route
 from tests.doubles.embedder import MODEL
 from tests.doubles.sqs import ModelledSqs, worked_on
 from tests.events import KEY, Context, a_telemetry, event, ring
+from tests.mcp.wire import app_of
 from tests.worlds import Worlds
 
 TOKEN = "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiI1YzQzIn0.c2lnbmF0dXJlLW9mLWEtdXNlcg"
@@ -156,26 +153,30 @@ class FailingWork:
     def read(self, _message: Mapping[str, Any]) -> RecheckKey:
         return RecheckKey(key="a.html")
 
+    def row_of(self, _request: RecheckKey) -> WorkRow:
+        return WorkRow("page", "a", source={"bucket": "b", "key": "a.html"})
+
     def give_up(self, _request: RecheckKey, reason: str) -> None:
         self.gave_up.append(reason)
 
 
 @pytest.mark.parametrize("failure", FAILURES)
-@pytest.mark.parametrize("receives", ["1", "5"])
+@pytest.mark.parametrize("failures", ["0", "4"])
 def test_a_queue_s_worker_logs_and_records_the_failure_without_a_secret(
-    worker: Lambda, a_world: Worlds, failure: Callable[..., Any], receives: str, capsys: pytest.CaptureFixture[str]
+    worker: Lambda, a_world: Worlds, failure: Callable[..., Any], failures: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     work, sqs = FailingWork(failure), worked_on(ModelledSqs(), "queue")
-    unfinished = a_world().unfinished
-    handler = QueueHandler(sqs, work, unfinished, worker.logger, worker.watch.metrics, CurrentWork())
+    records = a_world().work_records
+    handler = QueueHandler(sqs, work, records, worker.logger, worker.watch.metrics, CurrentWork())
     record = event("index_material.put")["Records"][0]
-    record["attributes"]["ApproximateReceiveCount"] = receives
+    record["messageAttributes"] = {"failures": {"stringValue": failures}}
     answer = handler.handle({"Records": [record]}, Context())
     worker.watch.metrics.flush_metrics()
     said = worker.said(capsys)
     assert "RuntimeError" in said or failure is fails_as_ours
-    (row,) = unfinished.rows()
-    assert leaked(said + json.dumps(answer) + str(work.gave_up) + row.reason) == []
+    shown = [records.waiting(limit=1), *sqs.client.messages, *sqs.client.dead]
+    assert bool(work.gave_up) is (failures == "4")
+    assert leaked(said + json.dumps(answer) + str(work.gave_up) + str(shown)) == []
 
 
 @pytest.mark.parametrize("failure", FAILURES)
@@ -194,7 +195,7 @@ def test_the_schedule_s_worker_fails_without_a_secret(
     worker: Lambda, failure: Callable[..., Any], capsys: pytest.CaptureFixture[str]
 ) -> None:
     parts: Any = (Failing(failure) for _ in range(6))
-    schedule = Schedule(*parts, worker.logger, worker.watch.metrics, CurrentWork())
+    schedule = Schedule(*parts, worker.logger, worker.watch.metrics, CurrentWork(), Failing(failure))
     handler = instrument(schedule.handle, worker.watch)
     for asked in ({}, {"canary": True}):
         with pytest.raises(Failed) as raised:
@@ -211,7 +212,7 @@ def test_the_rest_api_answers_and_logs_without_a_secret(
     a_world: Worlds, worker: Lambda, failure: Callable[..., Any], capsys: pytest.CaptureFixture[str]
 ) -> None:
     world = a_world()
-    api = rest_api(world.library, ring, "1", admin_routers=[keys_router(failure, LibraryKeys(world.client))])
+    api = rest_api(replace(world.services, deployment_keys=failure))
     handler = http_handler(Mangum(api, lifespan="off"), worker.watch)
     asked = event("api.status")
     asked["rawPath"] = asked["requestContext"]["http"]["path"] = "/v1/keys"
@@ -227,8 +228,8 @@ def test_an_agent_and_the_log_see_no_secret(
 ) -> None:
     world = a_world()
     tools = KnowledgeTools(Failing(failure) if where == "search" else world, world.read)
-    app = McpApp(knowledge_server(tools, "1"), Failing(failure) if where == "keys" else ring)
-    handler = http_handler(persistent_handler(app, app.run), worker.watch)
+    app = app_of(tools, keys=Failing(failure) if where == "keys" else ring)
+    handler = http_handler(Mangum(app, lifespan="off"), worker.watch)
     answer = handler(event("mcp.search"), Context())
     assert leaked(worker.said(capsys) + json.dumps(answer)) == []
 
@@ -266,13 +267,13 @@ def parrot() -> Iterator[str]:
 
 
 def _embeds(url: str) -> Any:
-    return OpenAIEmbedder(openai(url, SECRETS.openai_api_key), MODEL, ask=background(attempts=1, max_wait=0)).passages(
-        ["x"]
-    )
+    embeddings = openai(url, SECRETS.openai_api_key).embeddings
+    return OpenAIEmbedder(embeddings, MODEL, ask=background(attempts=1, max_wait=0)).passages(["x"])
 
 
 def _asks(url: str) -> Any:
-    return OpenAIEmbedder(openai(url, SECRETS.openai_api_key), MODEL, ask=background(attempts=1, max_wait=0)).query("x")
+    embeddings = openai(url, SECRETS.openai_api_key).embeddings
+    return OpenAIEmbedder(embeddings, MODEL, ask=background(attempts=1, max_wait=0)).questions(["x"])
 
 
 def _stores(url: str) -> Any:
@@ -289,12 +290,12 @@ def _calls(url: str) -> Any:
 def test_an_echo_of_a_vendor_puts_no_secret_into_our_error(parrot: str, ask: Callable[[str], Any], status: int) -> None:
     with pytest.raises(SakuinError) as raised:
         ask(f"{parrot}/{status}")
-    # These sentences become last_error, a receipt's reason, and the answer to a caller.
+    # These sentences become last_error, the reason of an upload result, and the answer to a caller.
     assert leaked(str(raised.value)) == []
 
 
 def test_a_key_in_a_header_that_opens_nothing_is_not_repeated(a_world: Worlds, worker: Lambda) -> None:
-    handler = http_handler(Mangum(rest_api(a_world().library, ring, "1"), lifespan="off"), worker.watch)
+    handler = http_handler(Mangum(rest_api(a_world().services), lifespan="off"), worker.watch)
     asked = event("api.status")
     asked["headers"]["authorization"] = f"Bearer {SECRETS.openai_api_key}"
     answer = handler(asked, Context())

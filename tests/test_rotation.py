@@ -133,5 +133,5 @@ def secrets(**members: object) -> Secrets:
 
 @pytest.mark.parametrize("value", ["a string", [""], [5], None])
 def test_a_list_of_previous_ones_that_is_none_is_not_guessed_at(value: object) -> None:
-    with pytest.raises(Exception, match="no member 'previous_jwt_secrets' that is a list of secrets"):
+    with pytest.raises(Exception, match="no member 'previous_jwt_secrets' that is a list of strings"):
         secrets(previous_jwt_secrets=value)

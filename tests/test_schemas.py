@@ -3,13 +3,13 @@
 import json
 import re
 import runpy
+from importlib.resources import files
 from pathlib import Path
 from typing import Any, get_args
 
 import pytest
 from jsonschema import Draft202012Validator
 from sakuin.language.model import Rule
-from sakuin_local.places import SCHEMA
 
 from tests.events import event
 
@@ -56,17 +56,9 @@ def test_each_recorded_message_fits_its_schema_and_no_other(recorded: str, name:
 
 
 def test_every_route_is_described_in_the_pages_for_people() -> None:
-    paths = json.loads((ROOT / "docs" / "reference" / "openapi.json").read_text(encoding="utf-8"))["paths"]
+    paths = json.loads(files("sakuin.http").joinpath("openapi.json").read_text("utf-8"))["paths"]
     page = (ROOT / "docs" / "reference" / "api.md").read_text(encoding="utf-8")
     assert [path for path in paths if f"`{path}`" not in page and path not in page] == []
-
-
-def test_every_table_of_the_database_has_a_section_with_columns() -> None:
-    page = (ROOT / "docs" / "reference" / "database.md").read_text(encoding="utf-8")
-    sections = dict(re.findall(r"^## `(\w+)`\n(.*?)(?=^## |\Z)", page, re.MULTILINE | re.DOTALL))
-    sql = "\n".join(path.read_text(encoding="utf-8") for path in SCHEMA.glob("*.sql"))
-    assert set(sections) == set(re.findall(r"\bcreate table (?:if not exists )?public\.(\w+)", sql))
-    assert [name for name, text in sections.items() if "\n| `" not in text] == []
 
 
 def test_every_message_is_described_in_the_pages_for_people() -> None:

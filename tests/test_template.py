@@ -1,6 +1,5 @@
 """The template, the settings and the functions agree."""
 
-import ast
 import inspect
 import json
 import re
@@ -10,6 +9,8 @@ from typing import Any
 import pytest
 from sakuin.arguments import MAX_QUERY
 from sakuin.limits import Limits
+from sakuin.platform.retry import MAX_RECEIVES
+from sakuin.settings import Settings
 from sakuin.upkeep.canary import CANARY_KEY
 from sakuin.wiring.handlers import http_function
 from sakuin_cli.doctor import RESERVED_FOR_THE_REST
@@ -17,6 +18,7 @@ from sakuin_local import places
 from sakuin_local.aws.template import read_template
 
 from tests.doubles.sqs import VISIBILITY_SECONDS
+from tests.environment import ENVIRONMENT
 
 ROOT = Path(__file__).resolve().parent.parent
 SETTINGS = ROOT / "layers" / "sakuin" / "sakuin" / "settings.py"
@@ -48,12 +50,33 @@ def triggers() -> list[tuple[str, dict[str, Any]]]:
     ]
 
 
+def metrics_of(alarm: dict[str, Any]) -> list[dict[str, Any]]:
+    """Returns the metrics that an alarm reads."""
+    parts = alarm.get("Metrics")
+    return [alarm] if parts is None else [part["MetricStat"]["Metric"] for part in parts if "MetricStat" in part]
+
+
+class ReadNames(dict[str, str]):
+    """An environment that remembers which variables were read."""
+
+    def __init__(self, environ: dict[str, str]) -> None:
+        super().__init__(environ)
+        self.names = set[str]()
+
+    def __contains__(self, name: object) -> bool:
+        self.names.add(str(name))
+        return super().__contains__(name)
+
+    def get(self, name: str, default: Any = None) -> Any:
+        self.names.add(name)
+        return super().get(name, default)
+
+
 def names_in_settings() -> set[str]:
-    """Returns the environment variables that `Settings` reads: its constants in capitals."""
-    module = ast.parse(SETTINGS.read_text(encoding="utf-8"))
-    tree = next(node for node in module.body if isinstance(node, ast.ClassDef) and node.name == "Settings")
-    texts = {node.value for node in ast.walk(tree) if isinstance(node, ast.Constant) and isinstance(node.value, str)}
-    return {text for text in texts if text.isupper() and text.replace("_", "").isalpha()}
+    """Returns the environment variables that `Settings` reads."""
+    environ = ReadNames(ENVIRONMENT)
+    Settings.read(environ)
+    return environ.names
 
 
 def test_the_template_sets_what_the_settings_read_and_nothing_else() -> None:
@@ -71,18 +94,18 @@ def test_every_log_group_has_a_retention() -> None:
 
 
 @pytest.mark.parametrize("name", WORK_QUEUES)
-def test_a_queue_is_read_watched_and_gives_up_after_five_tries_into_dead_letters(name: str) -> None:
+def test_a_queue_is_read_watched_and_gives_up_into_dead_letters(name: str) -> None:
     assert name in {event["Queue"]["Fn::GetAtt"][0] for _, event in triggers()}
     redrive = WORK_QUEUES[name]["RedrivePolicy"]
-    assert redrive["maxReceiveCount"] >= 5
+    assert redrive["maxReceiveCount"] == MAX_RECEIVES
     dead_letters = redrive["deadLetterTargetArn"]["Fn::GetAtt"][0]
     # Two weeks.
     assert QUEUES[dead_letters]["MessageRetentionPeriod"] == 1_209_600
-    assert TEMPLATE["Parameters"]["LeaseSeconds"]["MaxValue"] <= WORK_QUEUES[name]["VisibilityTimeout"]
     watched = {
-        (alarm["MetricName"], alarm["Dimensions"][0]["Value"].get("Fn::GetAtt", [""])[0])
+        (metric["MetricName"], metric["Dimensions"][0]["Value"].get("Fn::GetAtt", [""])[0])
         for alarm in resources("AWS::CloudWatch::Alarm").values()
-        if alarm["Namespace"] == "AWS/SQS"
+        for metric in metrics_of(alarm)
+        if metric["Namespace"] == "AWS/SQS"
     }
     age, letters = "ApproximateAgeOfOldestMessage", "ApproximateNumberOfMessagesVisible"
     assert {(age, name), (letters, dead_letters)} <= watched
@@ -93,12 +116,14 @@ def test_every_queue_is_encrypted_by_a_key_that_s3_can_use() -> None:
     assert not any("KmsMasterKeyId" in queue for queue in QUEUES.values())
 
 
-def test_lambda_does_not_repeat_maintenance_that_failed() -> None:
+def test_lambda_does_not_repeat_maintenance_that_failed_or_is_late() -> None:
     """Its events have no queue: Lambda would call it twice more, beside the runs of the next minutes."""
     scheduled = [
         one for one in FUNCTIONS.values() if any(e["Type"] == "Schedule" for e in one.get("Events", {}).values())
     ]
-    assert [one["EventInvokeConfig"] for one in scheduled] == [{"MaximumRetryAttempts": 0}]
+    assert [one["EventInvokeConfig"] for one in scheduled] == [
+        {"MaximumRetryAttempts": 0, "MaximumEventAgeInSeconds": 60}
+    ]
 
 
 @pytest.mark.parametrize(("name", "event"), triggers())
@@ -109,18 +134,17 @@ def test_a_queue_s_reader_reports_single_failures_and_has_time(name: str, event:
     assert event["BatchSize"] == 1
     # SQS accepts no less.
     assert TEMPLATE["Parameters"][event["ScalingConfig"]["MaximumConcurrency"]["Ref"]]["MinValue"] == 2
-    # A worker that dies before it takes the lease costs this time. AWS accepts no less than the function's.
-    assert function["Timeout"] <= queue["VisibilityTimeout"] == VISIBILITY_SECONDS <= 90
+    # A worker that dies costs this time. AWS accepts no less than the function's.
+    assert function["Timeout"] <= queue["VisibilityTimeout"] == VISIBILITY_SECONDS <= 60
     assert "ReservedConcurrentExecutions" not in function
     role = function["Role"]["Fn::GetAtt"][0]
-    own = [one for each, one in statements() if each == role and "sqs:ChangeMessageVisibility" in one["Action"]]
+    own = [one for each, one in statements() if each == role and "sqs:ReceiveMessage" in one["Action"]]
     assert [one["Resource"] for one in own] == [event["Queue"]]
 
 
 def test_the_defaults_work_in_a_new_account_with_ten_concurrent_executions() -> None:
     """`maintain` runs its minute beside the canary; one search and one request of the API are left."""
-    # Webhooks are off by default.
-    workers = [event["ScalingConfig"]["MaximumConcurrency"]["Ref"] for _, event in triggers() if "Enabled" not in event]
+    workers = [event["ScalingConfig"]["MaximumConcurrency"]["Ref"] for _, event in triggers()]
     assert sum(TEMPLATE["Parameters"][name]["Default"] for name in workers) + RESERVED_FOR_THE_REST <= 10
 
 
@@ -230,19 +254,15 @@ def test_the_numbered_settings_are_what_changes_a_function_s_configuration_and_n
     assert set(numbered) == used
 
 
-def test_a_snapshot_and_provisioned_workers_exclude_each_other() -> None:
+def test_the_http_functions_alone_have_snapshots() -> None:
     conditions, parameter = TEMPLATE["Conditions"], TEMPLATE["Parameters"]["WarmStart"]
     assert conditions["Snapshots"] == {"Fn::Equals": [{"Ref": "WarmStart"}, "snapstart"]}
-    assert conditions["Provisions"] == {"Fn::Equals": [{"Ref": "WarmStart"}, "provisioned"]}
-    assert parameter["AllowedValues"] == ["snapstart", "provisioned", "none"]
+    assert parameter["AllowedValues"] == ["snapstart", "none"]
     for name, function in FUNCTIONS.items():
         if name in HTTP_FUNCTIONS:
             assert function["SnapStart"] == {"ApplyOn": {"Fn::If": ["Snapshots", "PublishedVersions", "None"]}}
-            condition, workers, otherwise = function["ProvisionedConcurrencyConfig"]["Fn::If"]
-            assert (condition, otherwise) == ("Provisions", {"Ref": "AWS::NoValue"})
-            assert workers == {"ProvisionedConcurrentExecutions": {"Ref": "ProvisionedWorkers"}}
         else:
-            assert not {"SnapStart", "ProvisionedConcurrencyConfig", "AutoPublishAlias"} & function.keys()
+            assert not {"SnapStart", "AutoPublishAlias"} & function.keys()
 
 
 @pytest.mark.parametrize("name", HTTP_FUNCTIONS)
@@ -257,8 +277,7 @@ ALARMS = resources("AWS::CloudWatch::Alarm")
 
 @pytest.mark.parametrize("name", ALARMS)
 def test_an_alarm_and_its_end_are_notified(name: str) -> None:
-    told = [{"Fn::If": ["HasAlarmTopic", {"Ref": "AlarmTopicArn"}, {"Ref": "SakuinAlarms"}]}]
-    assert ALARMS[name]["AlarmActions"] == ALARMS[name]["OKActions"] == told
+    assert ALARMS[name]["AlarmActions"] == ALARMS[name]["OKActions"] == [{"Ref": "SakuinAlarms"}]
 
 
 def test_every_alarm_is_on_the_dashboard_and_every_metric_of_ours_is_one_that_the_code_counts() -> None:
@@ -266,7 +285,12 @@ def test_every_alarm_is_on_the_dashboard_and_every_metric_of_ours_is_one_that_th
     widgets = json.loads(body)["widgets"]
     assert {f"${{{name}.Arn}}" for name in ALARMS} == set(widgets[0]["properties"]["alarms"])
     shown = {row[1] for widget in widgets[1:] for row in widget["properties"]["metrics"] if row[0] == "Sakuin"}
-    shown |= {alarm["MetricName"] for alarm in ALARMS.values() if alarm["Namespace"] == "Sakuin"}
+    shown |= {
+        metric["MetricName"]
+        for alarm in ALARMS.values()
+        for metric in metrics_of(alarm)
+        if metric["Namespace"] == "Sakuin"
+    }
     code = "\n".join(path.read_text(encoding="utf-8") for path in SETTINGS.parent.rglob("*.py"))
     for metric in shown:
         leg = re.fullmatch(r"(Search|Index)(\w+)Milliseconds", metric)
@@ -293,9 +317,7 @@ def test_only_the_api_and_the_mcp_function_are_reached_over_http() -> None:
         "POST /v1/feedback",
         "ANY /v1/mcps/{mcp_id}/tools/{tool_id}/search",
     }
-    changes = {"ANY /v1/changes", "ANY /v1/mcps/{mcp_id}/changes"}
-    public = {"ANY /public/{proxy+}", "ANY /.well-known/ai-catalog.json"}
-    assert routes == {"ANY /mcp", "ANY /mcp/{mcp_id}", "$default"} | public | searches | changes
+    assert routes == {"ANY /mcp", "ANY /mcp/{mcp_id}", "ANY /public/mcp", "$default"} | searches
 
 
 def test_the_public_library_is_a_route_with_a_throttle_of_its_own_and_off_by_default() -> None:
@@ -303,16 +325,26 @@ def test_the_public_library_is_a_route_with_a_throttle_of_its_own_and_off_by_def
     assert parameters["PublicLibrary"]["Default"] == "false"
     throttle = {"Burst": "PublicRequestsAtOnce", "Rate": "PublicRequestsPerSecond"}
     of_route = {f"Throttling{name}Limit": {"Ref": parameter} for name, parameter in throttle.items()}
-    routes = ["SakuinPublicRoute", "SakuinCatalogRoute"]
-    settings = {TEMPLATE["Resources"][each]["Properties"]["RouteKey"]: of_route for each in routes}
+    route = TEMPLATE["Resources"]["SakuinPublicRoute"]["Properties"]["RouteKey"]
     # The gateway takes settings of an existing route only.
-    assert (stage["Properties"]["RouteSettings"], stage["DependsOn"]) == (settings, routes)
+    assert (stage["Properties"]["RouteSettings"], stage["DependsOn"]) == ({route: of_route}, "SakuinPublicRoute")
     # All other routes have the throttle of before.
     assert stage["Properties"]["DefaultRouteSettings"]["ThrottlingRateLimit"] == {"Ref": "RequestsPerSecond"}
 
 
+def test_the_gateway_writes_down_who_sends_requests() -> None:
+    log = json.loads(TEMPLATE["Resources"]["SakuinHttpStage"]["Properties"]["AccessLogSettings"]["Format"])
+    assert log["address"] == "$context.identity.sourceIp"
+    assert "the gateway's log has the address" in (ROOT / "SECURITY.md").read_text(encoding="utf-8")
+
+
+def test_no_bucket_keeps_the_marks_of_deletions_without_a_version() -> None:
+    for bucket in resources("AWS::S3::Bucket").values():
+        assert any(rule.get("ExpiredObjectDeleteMarker") for rule in bucket["LifecycleConfiguration"]["Rules"])
+
+
 def test_a_flood_of_the_public_library_leaves_workers_and_vendors_to_those_with_keys() -> None:
-    """Decision 68: what the defaults leave of an account's executions and of OpenAI's tokens a minute."""
+    """Decision 434: what the defaults leave of an account's executions and of OpenAI's tokens a minute."""
     per_second, at_once = (
         TEMPLATE["Parameters"][f"PublicRequests{name}"]["Default"] for name in ("PerSecond", "AtOnce")
     )

@@ -1,19 +1,22 @@
 """Requests to Postgres, as a test sees them."""
 
 from collections.abc import Callable
-from typing import Any
+from contextlib import ExitStack
 
+import httpx
 from sakuin.platform.supabase.client import Client
-from sakuin.platform.supabase.requests import Request, Send
 
 
-def watched(client: Client, see: Callable[[Request, Any], object]) -> Send:
-    """Returns the client's `send`, which shows each request with its answer."""
-    send = client.send
+def watched(client: Client, see: Callable[[str, httpx.Response], object]) -> ExitStack:
+    """Shows each answer with the name of its SQL function or table, until the result is closed."""
+    session = client.postgrest.session
+    hooks = session.event_hooks
 
-    def sent(request: Request) -> Any:
-        response = send(request)
-        see(request, response)
-        return response
+    def answered(response: httpx.Response) -> None:
+        response.read()
+        see(response.url.path.rpartition("/")[2], response)
 
-    return sent
+    session.event_hooks = {**hooks, "response": [*hooks["response"], answered]}
+    watching = ExitStack()
+    watching.callback(setattr, session, "event_hooks", hooks)
+    return watching

@@ -8,10 +8,14 @@ from typing import Any
 from aws_lambda_powertools import Logger, Metrics
 from sakuin.platform.queue_handler import QueueHandler, QueueWork
 from sakuin.platform.telemetry import CurrentWork
-from sakuin.platform.unfinished_work import UnfinishedWorkStore
+from sakuin.platform.waiting import WorkRecords
 
 from tests.doubles.sqs import Message, ModelledSqs, worked_on
 from tests.events import Context
+
+
+class Killed(BaseException):
+    """The worker is gone."""
 
 
 @dataclass
@@ -19,7 +23,7 @@ class WorkedQueue:
     """Delivers messages to a worker, and deletes those that are done."""
 
     work: QueueWork[Any]
-    unfinished: UnfinishedWorkStore
+    records: WorkRecords
     sqs: ModelledSqs = field(default_factory=ModelledSqs)
     name: str = "queue"
     context: Any = field(default_factory=Context)
@@ -29,10 +33,10 @@ class WorkedQueue:
         for body in bodies:
             self.sqs.send_message(QueueUrl=self.name, MessageBody=body)
 
-    def deliver(self, body: str, *, receives: int = 1) -> bool:
-        """Delivers a new message for the `receives`th time; returns whether it is done."""
-        self.send(body)
-        self.sqs.messages[-1].receives = receives - 1
+    def deliver(self, body: str, *, failures: int = 0) -> bool:
+        """Delivers a message whose work has failed so often; returns whether it is done."""
+        attributes = {"failures": {"DataType": "String", "StringValue": str(failures)}}
+        self.sqs.send_message(QueueUrl=self.name, MessageBody=body, MessageAttributes=attributes)
         return self.hand_over(self.sqs.messages[-1])
 
     def deliver_waiting(self) -> Sequence[bool]:
@@ -45,7 +49,16 @@ class WorkedQueue:
         logger = Logger(service=f"queue-{id(self)}", stream=io.StringIO())
         metrics = Metrics(namespace="Sakuin", service="test")
         queue = worked_on(self.sqs, self.name)
-        handler = QueueHandler(queue, self.work, self.unfinished, logger, metrics, self.current)
+        handler = QueueHandler(
+            queue,
+            self.work,
+            self.records,
+            logger,
+            metrics,
+            self.current,
+            clock=lambda: self.sqs.now,
+            jitter=lambda: 1.0,
+        )
         # As `instrument` does.
         self.current.milliseconds_left = self.context.get_remaining_time_in_millis
         done = not handler.handle({"Records": [received.as_record()]}, self.context)["batchItemFailures"]

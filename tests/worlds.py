@@ -8,21 +8,20 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
-from functools import cache, cached_property
-from itertools import count
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import psycopg
 from mcp_types import CallToolResult
-from sakuin.console.pages.operation import Operation
+from sakuin.differences import Difference
 from sakuin.errors import NotFound
-from sakuin.http.projects import ProjectServices
+from sakuin.http.access import RestServices
 from sakuin.knowledge.bucket_events import BucketEvents
 from sakuin.knowledge.index_page import IndexPage
 from sakuin.knowledge.learns.sources import LearnsModel
 from sakuin.knowledge.library import Library
-from sakuin.knowledge.messages import BucketEvent, read_event, send_pending_learns
+from sakuin.knowledge.messages import BucketEvent, read_event
 from sakuin.knowledge.model import EventResult, Learns, MaterialState, UploadResult
 from sakuin.knowledge.page import DEFAULT_BOX_SELECTORS
 from sakuin.knowledge.postgres import KnowledgeIndex, LearnsRecords, MaterialRecords
@@ -32,12 +31,13 @@ from sakuin.knowledge.turbopuffer import TurbopufferChunks
 from sakuin.mcp.search_tools import SearchTools
 from sakuin.platform.embedding import EmbeddingModel
 from sakuin.platform.queue_handler import QueueHandler, QueueWork
+from sakuin.platform.retry import Waiting
 from sakuin.platform.secrets import Secrets
 from sakuin.platform.sqs import SqsQueue
 from sakuin.platform.supabase.client import Client, call, connected
 from sakuin.platform.supabase.sign_in import issuer_of
 from sakuin.platform.turbopuffer.client import connected as store_connected
-from sakuin.platform.unfinished_work import UnfinishedWork, UnfinishedWorkStore
+from sakuin.platform.waiting import WorkRecords
 from sakuin.retrieval.index_version import IndexVersion, StoredIndexVersion, TableCut
 from sakuin.retrieval.passages import embedded_passages
 from sakuin.settings import Settings
@@ -52,18 +52,18 @@ from sakuin.tables.nodes import namespace
 from sakuin.tables.postgres import TableIndex, ToolSearch
 from sakuin.tables.search import SearchTable, TableAnswer
 from sakuin.tables.turbopuffer import ChunkStore
+from sakuin.texts.catalogue import restored
 from sakuin.upkeep.index_versions import IndexVersions
-from sakuin.upkeep.maintain import Maintain, MaintenanceResult
-from sakuin.upkeep.queues import DeadLetters, Queues
-from sakuin.upkeep.reconcile import Reconcile, ReconciliationRuns
-from sakuin.wiring import api, console, embed_chunks, index_material, index_tool, maintain, mcp
+from sakuin.upkeep.maintain import Maintain
+from sakuin.upkeep.queues import Queues
+from sakuin.upkeep.reconcile import Kind, Reconcile
+from sakuin.wiring import api, embed_chunks, index_material, index_tool, maintain, mcp
 from sakuin.wiring.clients import Clients, Telemetry
-from sakuin.wiring.index_versions import own_index, reconciling
+from sakuin.wiring.index_versions import live_last, own_index, reconciling
 from sakuin_local.serving import served
 from sakuin_local.supabase.database import Database
 from sakuin_local.supabase.tokens import Keys
 from sakuin_local.turbopuffer.endpoint import application
-from sakuin_local.turbopuffer.pace import AT_ONCE
 from sakuin_local.turbopuffer.store import Store
 from turbopuffer import Turbopuffer
 
@@ -79,7 +79,7 @@ from tests.doubles.sqs import Message, ModelledSqs
 from tests.effort import EFFORT
 from tests.emptied import emptied
 from tests.environment import environment
-from tests.events import Context, a_telemetry
+from tests.events import Context, a_telemetry, ring
 
 NOW = datetime(2026, 11, 22, tzinfo=UTC)
 # The queues of Tables, and the settings of a deployment with the double of an embedding model.
@@ -90,8 +90,7 @@ DEPLOYED = Settings.read(
         MATERIAL_QUEUE_URL="material",
         TOOL_QUEUE_URL=TOOLS,
         EMBED_QUEUE_URL=EMBEDS,
-        WEBHOOK_QUEUE_URL="webhook",
-        **{f"{name.upper()}_DEAD_LETTERS_URL": f"dead-{name}" for name in ("material", "tool", "embed", "webhook")},
+        **{f"{name.upper()}_DEAD_LETTERS_URL": f"dead-{name}" for name in ("material", "tool", "embed")},
     )
 )
 SECRETS = Secrets("supabase-key", "search-key", "openai-key", (), ())
@@ -133,7 +132,7 @@ class Doubles(Clients):
     def secret(self, *, with_all: bool = False) -> Any:
         return StoredSecret(self.secrets)
 
-    def question_embedder(self, model: EmbeddingModel) -> Any:
+    def question_embedder(self, model: EmbeddingModel, *, is_public: bool = False) -> Any:
         return self.world.embedder_of(model)
 
     def indexing_embedder(self, model: EmbeddingModel, *, urgency: int | None = None, at_once: bool = False) -> Any:
@@ -161,7 +160,7 @@ class Doubles(Clients):
         return self.world.queues
 
     def aws(self, service: str) -> Any:
-        return {"sqs": self.world.sqs}[service]
+        return {"sqs": self.world.sqs}.get(service)
 
 
 def doubles(world: Any, telemetry: Telemetry, **settings: Any) -> Doubles:
@@ -236,8 +235,7 @@ class World(Outside):
         if self.settings.store == "turbopuffer":
             chunks = TurbopufferChunks(PostgresChunks(self.client), self.store, DEPLOYED.bucket)
         self.searched: ChunkSearch = ChunkSearch(chunks, WEIGHTS)
-        self.unfinished = UnfinishedWorkStore(self.client)
-        self.runs = ReconciliationRuns(self.client)
+        self.work_records = WorkRecords(self.client)
 
     @property
     def clients(self) -> Doubles:
@@ -293,10 +291,10 @@ class World(Outside):
 
     @property
     def events(self) -> BucketEvents:
-        return index_material.bucket_events(self.clients, self.indexes.all)
+        return index_material.bucket_events(self.clients)
 
     def send_learns(self) -> int:
-        return send_pending_learns(self.learns, self.queue)
+        return self.learns.send_due(self.queue.ask_learns)
 
     @property
     def apply_page(self) -> IndexPage:
@@ -311,7 +309,7 @@ class World(Outside):
     def knowledge_search(self, version: str | None = None) -> SearchKnowledge:
         """Returns the search in an index by its name, by default in the live one."""
         search = mcp.Searches(self.clients, self.kept).knowledge_search(version)
-        return replace(search, index=self.searched)
+        return search_with(search, chunks=self.searched)
 
     @property
     def read(self) -> ReadKnowledge:
@@ -322,36 +320,41 @@ class World(Outside):
         return api.library_of(self.clients)
 
     @property
-    def operation(self) -> Operation:
-        """Returns the services of the console's pages of operation."""
-        return console.operation_of(self.clients, self.library, self.queue_states)
+    def services(self) -> RestServices:
+        """Returns the use cases of REST and of the console, for the admin key of the sample events."""
+        clients, secret = self.clients, self.clients.secret()
+        sessions = api.sessions_of(clients, secret, api.auth_of(clients, secret))
+        services = api.rest_services(clients, secret, sessions)
+        return replace(services, admin_keys=ring, record_use=lambda _key_hash: None)
 
     @property
     def queue_states(self) -> Queues:
         """Returns the states of the queues, and their dead letters."""
-        return Queues(DeadLetters(self.clients.dead_letters(), self.unfinished), self.unfinished)
+        return self.clients.queues()
 
     @property
     def reconcile(self) -> Reconcile:
         return self.reconcile_with()
 
     def reconcile_with(
-        self,
-        *,
-        ticks: float = 0.0,
-        bucket: Any = None,
-        now: datetime = NOW,
-        queue_is_empty: Callable[[], bool] = lambda: True,
+        self, *, bucket: Any = None, now: datetime = NOW, queue_is_empty: Callable[[], bool] = lambda: True
     ) -> Reconcile:
-        """What reconciles, an hour after everything that was done so far.
-
-        Its clock goes on by `ticks` seconds whenever it is read; `bucket` may be another one.
-        """
+        """What reconciles, an hour after everything that was done so far; `bucket` may be another one."""
         time_passes(self.sql, AN_HOUR)
         reconcile = reconciling(self.clients, self.kept)()
         materials = replace(reconcile.materials, bucket=bucket or self.bucket, now=lambda: now)
-        clock = (tick * ticks for tick in count()).__next__
-        return replace(reconcile, materials=materials, clock=clock, queue_is_empty=queue_is_empty)
+        return replace(reconcile, materials=materials, queue_is_empty=queue_is_empty)
+
+    def night(self, reconcile: Reconcile | None = None, kinds: Sequence[Kind] = ("keys", "rows")) -> list[Difference]:
+        """Returns the differences that a daily comparison of pages finds and repairs."""
+        reconcile = reconcile or self.reconcile
+        differences: list[Difference] = []
+        for kind in kinds:
+            place: str | None = ""
+            while place is not None:
+                page = reconcile.scheduled_page(kind, place or None)
+                differences, place = [*differences, *page.differences], page.after
+        return differences
 
     @property
     def maintenance(self) -> Maintain:
@@ -359,13 +362,9 @@ class World(Outside):
 
     # ---------------------------------------------------------------- projects
 
-    @cached_property
-    def project_services(self) -> ProjectServices:
-        return api.project_services(self.clients, self.clients.secret())
-
     @property
     def projects(self) -> ProjectRecords:
-        return self.project_services.records
+        return ProjectRecords(self.client)
 
     def token(self, user: str) -> str:
         """Returns a token of this user, as Supabase Auth signs it."""
@@ -394,8 +393,8 @@ class World(Outside):
         ).fetchall()
         return [_chunk(*row) for row in rows]
 
-    def receipt(self, key: str, version: str) -> UploadResult:
-        """Returns the receipt of an uploaded version."""
+    def upload_result(self, key: str, version: str) -> UploadResult:
+        """Returns the result of an uploaded version."""
         (found,) = self.records.upload_results([(key, version)])
         return found
 
@@ -488,9 +487,12 @@ class TableWorld(Outside):
 
     def scans(self) -> dict[str, IndexTable]:
         """Returns the scan of each index version."""
-        sizes = {"chunks_a_page": self.chunks_a_page, "nodes_a_comparison": self.nodes_a_comparison}
-        scans = index_tool.scans(self.clients, self.kept)()
-        return {version: replace(scan, **sizes) for version, scan in scans.items()}
+        return {each.tables: self.scan_of(each) for each in live_last(self.kept)}
+
+    def scan_of(self, version: StoredIndexVersion) -> IndexTable:
+        """Returns the scan of an index version."""
+        scan = index_tool.scans(self.clients)(version)
+        return replace(scan, chunks_a_page=self.chunks_a_page, nodes_a_comparison=self.nodes_a_comparison)
 
     @property
     def scan(self) -> IndexTable:
@@ -498,7 +500,7 @@ class TableWorld(Outside):
 
     def embeds(self) -> dict[str, EmbedChunks]:
         """Returns what embeds the chunks of each index version."""
-        return embed_chunks.embedders(self.clients, self.kept)()
+        return {each.tables: embed_chunks.embedders(self.clients)(each) for each in live_last(self.kept)}
 
     @property
     def embed(self) -> EmbedChunks:
@@ -555,7 +557,7 @@ class TableWorld(Outside):
                 self.deliver(message)
 
     def status(self, tool: str) -> dict[str, Any]:
-        status: dict[str, Any] = self.call("read_tool", tool=tool)["metadata"]["search_index"]
+        status: dict[str, Any] = restored(self.call("read_tool", tool=tool)["metadata"]["search_index"])
         return status
 
     @property
@@ -563,11 +565,7 @@ class TableWorld(Outside):
         return SearchTools(self)
 
     def table_search(self, version: str | None = None) -> SearchTable:
-        search = mcp.Searches(self.clients, self.kept).table_search(version)
-        return replace(search, weights=WEIGHTS)
-
-    def table_records(self) -> ToolSearch:
-        return self.records
+        return table_search_with(mcp.Searches(self.clients, self.kept).table_search(version), weights=WEIGHTS)
 
     @property
     def records(self) -> ToolSearch:
@@ -616,9 +614,9 @@ class TableWorld(Outside):
             }
 
         restart = replace(built.restart_tables, indexes=indexes)
-        return replace(built, index=self.index, restart_tables=restart)
+        return replace(built, index=self.index, restart_tables=restart, daily={}, clock=lambda: 0.0)
 
-    def maintain(self) -> MaintenanceResult:
+    def maintain(self) -> dict[str, int]:
         return self.maintenance()
 
     def sql(self, statement: str, *arguments: object) -> list[tuple[Any, ...]]:
@@ -650,11 +648,12 @@ class TableWorld(Outside):
         return TableQueues(SqsQueue(self.sqs, TOOLS), SqsQueue(self.sqs, EMBEDS), fingerprint)
 
     @property
-    def unfinished(self) -> UnfinishedWorkStore:
-        return UnfinishedWorkStore(self.client)
+    def work_records(self) -> WorkRecords:
+        return WorkRecords(self.client)
 
-    def unfinished_rows(self, table: str) -> list[UnfinishedWork]:
-        return list(self.unfinished.rows(subjects=[table]))
+    def waiting_rows(self, table: str) -> list[Waiting]:
+        """Returns the row of a Table that waits, if it does."""
+        return [row for row in self.work_records.waiting(limit=100).rows if row.subject == table]
 
     @property
     def waiting(self) -> list[Message]:
@@ -665,12 +664,12 @@ class TableWorld(Outside):
     def work(self, queue: str) -> QueueWork[Any]:
         """Returns what processes the messages of a queue."""
         if queue == EMBEDS:
-            return replace(embed_chunks.embed_work(self.clients, self.kept), indexes=self.embeds)
-        return replace(index_tool.tool_work(self.clients, self.kept), scans=self.scans)
+            return embed_chunks.embed_work(self.clients, self.kept)
+        return replace(index_tool.tool_work(self.clients, self.kept), scan_of=self.scan_of)
 
     def handler(self, queue: str) -> QueueHandler:
         """Returns a worker of a queue."""
-        return handler_of(self.sqs, queue, self.work(queue), self.unfinished)
+        return handler_of(self.sqs, queue, self.work(queue), self.work_records)
 
     def take(self, which: int = 0, *, doubled: bool = False) -> bool:
         """Has a function receive one of the waiting messages; returns whether it is done, and deleted.
@@ -694,7 +693,7 @@ class TableWorld(Outside):
         time_passes(connection_to(self.dsn), seconds)
         self.sqs.passes(seconds)
 
-    def minute(self) -> MaintenanceResult:
+    def minute(self) -> dict[str, int]:
         """Lets a minute pass and runs maintenance."""
         self.passes(60)
         return self.maintain()
@@ -720,6 +719,18 @@ class OfProject:
         return [stalled for stalled in self.real.stalled_tables(seconds) if stalled[0] == self.project]
 
 
+def search_with(search: SearchKnowledge, **parts: Any) -> SearchKnowledge:
+    """Returns the search of pages with other parts of what is searched."""
+    pages = replace(search.pages(None), **parts)
+    return replace(search, pages=lambda _live: pages)
+
+
+def table_search_with(search: SearchTable, **parts: Any) -> SearchTable:
+    """Returns the search of Tables with other parts of what is searched."""
+    tables = replace(search.tables(None), **parts)
+    return replace(search, tables=lambda _live: tables)
+
+
 @cache
 def _store_at(address: str) -> Turbopuffer:
     """Returns the client of a stand-in: a new one for each test takes longer than its first request."""
@@ -737,7 +748,7 @@ def world_of(database: Database, stand_in: str) -> TableWorld:
 @contextmanager
 def turbopuffer_in(folder: Path) -> Iterator[str]:
     """Serves turbopuffer's stand-in while the block runs; yields its address. It commits and indexes at once."""
-    with served(application(Store(folder / "turbopuffer.sqlite", AT_ONCE))) as port:
+    with served(application(Store(folder / "turbopuffer.sqlite"))) as port:
         yield f"http://127.0.0.1:{port}"
 
 

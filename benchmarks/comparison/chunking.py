@@ -1,96 +1,128 @@
 """Pages and strings to chunks, and which rules the chunks keep."""
 
 import json
+import re
+import time
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, closing
-from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
+import regex
+from sakuin.knowledge.reading.page_reader import read_page
+from sakuin.tables.chunking import chunks
+
 from benchmarks.comparison import data
-from benchmarks.comparison.chunk_rules import Broken, Cut, broken
-from benchmarks.comparison.measure import PEERS_PYTHON, SAKUIN, Row, Run, Section, by_turns, rows
-from benchmarks.comparison.worker import Worker
+from benchmarks.comparison.report import SAKUIN, Section, by_turns
+from benchmarks.comparison.server import PEERS_PYTHON, Caller, running_server
 
 SIZE = 1000
-QUESTIONS = 40
-TOKENIZER = "Sudachi alone"
+_GRAPHEME = regex.compile(r"\X")
+_SOLID = re.compile(r"\S")
+# A chunk, its start and its end as its splitter says them, or None where it says nothing.
+Cut = tuple[str, int | None, int | None]
 
 
-@dataclass(frozen=True, slots=True)
-class _Workers:
-    """The processes of Sakuin's releases and of the peers. `folder` takes the data that they share."""
-
-    own: dict[str, Worker]
-    peers: Worker
-    folder: Path
-
-    def measured(self, name: str, work: str, texts: Sequence[str]) -> list[Row]:
-        """Gives the same work on these texts to everybody."""
-        self.file(name).write_text(json.dumps(texts), "utf-8")
-        results: dict[str, Any] = {}
-
-        def contestant(who: str) -> Callable[[], float]:
-            def once() -> float:
-                done = self.do(who, work, name)
-                results[who] = done.result if isinstance(done.result, dict) else {"chunks": done.result}
-                # Of the process: on a busy machine, others' work is no part of it.
-                return done.processor * 1000
-
-            return once
-
-        settings = self.peers.do("names").result.get(name, {TOKENIZER: "the same dictionary, split mode A"})
-        return rows(by_turns({who: contestant(who) for who in [*self.own, *settings]}), settings, results)
-
-    def do(self, who: str, work: str, name: str) -> Any:
-        """Lets one of them work on the data of this name."""
-        if who == TOKENIZER:
-            return self.own[SAKUIN].do("tokenize", file=str(self.file(name)))
-        if who in self.own:
-            return self.own[who].do(work, file=str(self.file(name)))
-        return self.peers.do(work, name=who, file=str(self.file(name)))
-
-    def file(self, name: str) -> Path:
-        return self.folder / f"{name}.json"
+def sections(folder: Path) -> Iterator[Section]:
+    """Yields pages, and strings with the rules that their chunks keep."""
+    with running_server(PEERS_PYTHON, "peers.frameworks") as port:
+        peers = Caller(port)
+        yield _pages(peers, data.pages(), folder / "pages.json")
+        yield _strings(peers, data.strings(), folder / "strings.json")
 
 
-def sections(run: Run) -> Iterator[Section]:
-    """Yields pages, strings with the rules that their chunks keep, and questions beside what splits them into words."""
-    module = "benchmarks.comparison"
-    with ExitStack() as running:
-        own = {
-            name: running.enter_context(closing(Worker(run.python, f"{module}.own", path)))
-            for name, path in run.own.items()
-        }
-        peers = running.enter_context(closing(Worker(PEERS_PYTHON, f"{module}.peers.chunkers")))
-        workers = _Workers(own, peers, run.place("chunking"))
-        yield _pages(workers, data.pages(run.data), has_folder=run.data is not None)
-        yield _strings(workers, data.strings())
-        texts = [data.large_string(number)[30:60] for number in range(QUESTIONS)]
-        remark = f"{QUESTIONS}; no peer analyzes them, and Sudachi alone splits them into words only."
-        measured = workers.measured("questions", "analyze", texts)
-        yield Section("questions", "Questions to words", remark, "ms of the processor", measured)
+def _pages(peers: Caller, texts: Sequence[str], file: Path) -> Section:
+    encoded = [text.encode() for text in texts]
 
+    def read() -> dict[str, int]:
+        items = [item for html in encoded for item in read_page(html).explanations]
+        anchors = sum(bool(item.anchor) for item in items)
+        return {"chunks": len(items), "characters": sum(len(item.content) for item in items), "with an anchor": anchors}
 
-def _pages(workers: _Workers, texts: Sequence[str], *, has_folder: bool) -> Section:
     remark = (
-        f"{len(texts)} pages, {sum(map(len, texts)):,} characters: the samples, {data.GENERATED_PAGES} generated"
-        f"{' and a folder' if has_folder else ''}. Sakuin also finds the anchor of each explanation, its type, its "
-        "title and what an example illustrates, and leaves out navigation."
+        f"{len(texts)} pages, {sum(map(len, texts)):,} characters: the samples, and "
+        f"{data.GENERATED_PAGES} generated. Sakuin also finds the anchor of each explanation, its type, its title and "
+        "what an example illustrates, and leaves out navigation."
     )
-    return Section("pages", "Pages to chunks", remark, "ms of the processor", workers.measured("pages", "read", texts))
+    file.write_text(json.dumps(texts), "utf-8")
+    return _section("Pages to chunks", remark, peers, "pages", file, read)
 
 
-def _strings(workers: _Workers, texts: Sequence[str]) -> Section:
+def _strings(peers: Caller, texts: Sequence[str], file: Path) -> Section:
+    def cut() -> dict[str, int]:
+        lengths = [len(piece.text) for text in texts for piece in chunks(text)]
+        return {"chunks": len(lengths), "characters": sum(lengths)}
+
     remark = (
         f"{len(texts)} strings, {sum(map(len, texts)):,} characters: the sample Table, and generated ones with emoji, "
-        "flags, combining signs, CR LF and repetitions. How often a rule is broken: characters at no place of a chunk, "
-        "chunks inside another, chunks that are not `text[start:end]` in code points, graphemes cut through, chunks of "
-        f"more than {SIZE:,} characters."
+        "flags, combining signs, CR LF and repetitions. How often a rule is broken: characters in no chunk with a true "
+        "place, chunks inside another, chunks that are not `text[start:end]` in code points, graphemes cut through, "
+        f"chunks of more than {SIZE:,} characters."
     )
-    checked = []
-    for row in workers.measured("strings", "cut", texts):
-        cuts = [[Cut(*each) for each in some] for some in workers.do(row.name, "cuts", "strings").result]
-        found = (broken(text, some, size=SIZE) for text, some in zip(texts, cuts, strict=True))
-        checked.append(replace(row, more=row.more | asdict(sum(found, Broken()))))
-    return Section("strings", "Strings to chunks", remark, "ms of the processor", checked)
+    file.write_text(json.dumps(texts), "utf-8")
+    section = _section("Strings to chunks", remark, peers, "strings", file, cut)
+    for name, columns in section.more.items():
+        if name == SAKUIN:
+            pieces: Any = [[(piece.text, piece.char_start, piece.char_end) for piece in chunks(text)] for text in texts]
+        else:
+            pieces = peers.call("cuts", {"name": name, "file": str(file)})["result"]
+        for text, of_text in zip(texts, pieces, strict=True):
+            for rule, times_broken in broken(text, of_text, size=SIZE).items():
+                columns[rule] = columns.get(rule, 0) + times_broken
+    return section
+
+
+def _section(
+    title: str, remark: str, peers: Caller, kind: str, file: Path, work: Callable[[], dict[str, int]]
+) -> Section:
+    """Compares processor times: on a busy machine, other programs are no part of them."""
+    settings = peers.call("settings", {"kind": kind})
+    counts: dict[str, dict[str, Any]] = {}
+
+    def own() -> float:
+        began = time.process_time()
+        counts[SAKUIN] = dict(work())
+        return (time.process_time() - began) * 1000
+
+    def peer(name: str) -> Callable[[], float]:
+        def split() -> float:
+            counts[name] = peers.call("split", {"kind": kind, "name": name, "file": str(file)})
+            return float(counts[name].pop("milliseconds"))
+
+        return split
+
+    times = by_turns({SAKUIN: own} | {name: peer(name) for name in settings})
+    return Section(title, remark, "ms of the processor", times, settings, counts)
+
+
+def broken(text: str, cuts: Sequence[Cut], *, size: int) -> Counter[str]:
+    """Compares the chunks of a string with it; returns how often the rules are broken.
+
+    `lost` are characters, but for white space, in no chunk with a true place. `inside` are chunks that another one
+    contains. `unplaced` are chunks that are not `text[start:end]` in code points, or not behind the start of the chunk
+    before. `graphemes` are cut through. `long` are chunks of more than `size`.
+    """
+    spans: list[tuple[int, int]] = []
+    for chunk, start, end in cuts:
+        before = spans[-1][0] if spans else -1
+        if start is not None and end is not None and start > before and text[start:end] == chunk:
+            spans.append((start, end))
+    kept = bytearray(len(text))
+    for start, end in spans:
+        kept[start:end] = b"\1" * (end - start)
+    places = {match.start() for match in _GRAPHEME.finditer(text)} | {len(text)}
+    return Counter(
+        lost=sum(not kept[match.start()] for match in _SOLID.finditer(text)),
+        inside=_inside(spans),
+        unplaced=len(cuts) - len(spans),
+        graphemes=sum(place not in places for span in spans for place in span),
+        long=sum(len(chunk) > size for chunk, _, _ in cuts),
+    )
+
+
+def _inside(spans: Sequence[tuple[int, int]]) -> int:
+    count, furthest = 0, -1
+    for _, end in sorted(spans, key=lambda span: (span[0], -span[1])):
+        count += end <= furthest
+        furthest = max(furthest, end)
+    return count

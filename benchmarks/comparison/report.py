@@ -1,137 +1,97 @@
-"""The report of a run: tables for the terminal, JSON, and a page with plots that says where and how it was measured."""
+"""What a comparison found: medians, spreads and ratios of one run, as tables and as a page."""
 
-import json
 import os
 import platform
 import subprocess
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from itertools import groupby
-from pathlib import Path
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from statistics import median
 from typing import Any
 
-import psutil
+from benchmarks.comparison.server import REPOSITORY
+from benchmarks.stack import quantile
 
-from benchmarks.comparison.measure import SAKUIN, Section, Spread
-from benchmarks.comparison.worker import REPOSITORY
-
-PAGE = "results.md"
-_INTRODUCTION = """# Benchmarks beside peers
+RUNS = 5
+SAKUIN = "Sakuin"
+# Of each contestant the time of each run.
+Times = Mapping[str, Sequence[float]]
+_PAGE = """# Benchmarks beside peers
 
 `make bench` wrote this page: do not edit it. Everybody is measured by turns in one run, after a run that warms up; a
 figure is the median, with the lowest and the highest in brackets. **Trust the ratios**: they compare two times of the
 same run. Below 1 a peer is faster than Sakuin, above 1 slower. Each is used as its documents recommend; vectors are
 hashes or stored, so that no embedding model is timed. [What else is measured](../../benchmarks/README.md).
+
+- Command: `{command}`
+- Commit: `{commit}`, {day}
+- Machine: {machine}
+- Versions: {versions}
 """
-_BUSY = (
-    "**Other programs ran at the same time** (load {load:.1f} before the run): times are too long, ratios less exact."
-)
 
 
 @dataclass(frozen=True, slots=True)
-class Machine:
-    """Where a run took place, and what else the machine did before it."""
+class Section:
+    """A question with its answer: the times of each contestant, its settings, and further columns."""
 
-    processor: str
-    cores: int
-    gigabytes: int
-    system: str
-    python: str
-    load: float
+    title: str
+    remark: str
+    unit: str
+    times: Times
+    settings: Mapping[str, str]
+    more: Mapping[str, dict[str, Any]] = field(default_factory=dict)
 
-    @classmethod
-    def of_this_run(cls) -> "Machine":
-        text = Path("/proc/cpuinfo").read_text("utf-8") if Path("/proc/cpuinfo").exists() else ""
-        models = [line.partition(":")[2].strip() for line in text.splitlines() if line.startswith("model name")]
-        memory = round(psutil.virtual_memory().total / 2**30)
-        system = f"{platform.system()} {platform.release()}"
-        processor = models[0] if models else platform.processor()
-        return cls(processor, os.cpu_count() or 1, memory, system, platform.python_version(), os.getloadavg()[0])
+    def __str__(self) -> str:
+        return f"## {self.title}\n\n{self.remark}\n\n{self.table()}"
 
-    @property
-    def is_busy(self) -> bool:
-        return self.load > 0.3 * self.cores
-
-
-@dataclass(frozen=True, slots=True)
-class Report:
-    """A run: its command without the names of folders, and the release before, None if there is none."""
-
-    sections: Sequence[Section]
-    machine: Machine
-    versions: Mapping[str, str]
-    command: str
-    # Of the working tree before the first file of the page was written.
-    commit: str
-    before: str | None
-    lost: Sequence[str]
-
-    def write(self, folder: Path, version: str, plots: Sequence[Path]) -> None:
-        """Writes `VERSION.json` and the page; `plots` are files in the folder, each named after its sections."""
-        (folder / f"{version}.json").write_text(
-            json.dumps(self.as_json(), ensure_ascii=False, indent=1) + "\n", "utf-8"
-        )
-        (folder / PAGE).write_text(self.page({plot.stem: plot.name for plot in plots}), "utf-8")
-
-    def as_json(self) -> dict[str, Any]:
-        machine = {name: getattr(self.machine, name) for name in self.machine.__slots__}
-        about = {"command": self.command, "commit": self.commit, "machine": machine, "versions": dict(self.versions)}
-        guard = {"before": self.before, "lost": list(self.lost)}
-        return {**about, **guard, "sections": [section.as_json() for section in self.sections]}
-
-    def page(self, plots: Mapping[str, str]) -> str:
-        """Returns the page in Markdown."""
-        machine = self.machine
-        place = f"{machine.processor}, {machine.cores} cores, {machine.gigabytes} GB; {machine.system}"
-        parts = [
-            _INTRODUCTION,
-            f"- Command: `{self.command}`\n- Commit: `{self.commit}`\n- Machine: {place}; Python {machine.python}\n"
-            f"- Versions: {', '.join(f'{name} {version}' for name, version in self.versions.items())}",
-            *([_BUSY.format(load=machine.load)] if machine.is_busy else []),
-            f"## Beside the release before\n\n{self._guard()}",
-        ]
-        for name, some in groupby(self.sections, key=lambda section: section.name):
-            sections = list(some)
-            parts += [f"## {section.title}\n\n{section.remark}\n\n{table(section)}".rstrip() for section in sections]
-            if name in plots:
-                parts.append(f"![{', '.join(section.title for section in sections)}]({plots[name]})")
-        return "\n\n".join(part.strip() for part in parts) + "\n"
-
-    def _guard(self) -> str:
-        if self.before is None:
-            return "There is no release before this one."
-        compared = [section for section in self.sections if any(row.name == self.before for row in section.rows)]
-        lines = [f"- {line}" for line in self.lost] or ["Nothing became slower by a quarter or more."]
-        return f"{self.before}, {len(compared)} measurements in the same run.\n\n" + "\n".join(lines)
+    def table(self) -> str:
+        """Returns a row for each contestant, in Markdown."""
+        columns = list(dict.fromkeys(column for cells in self.more.values() for column in cells))
+        header = ["", "settings", self.unit, f"times {SAKUIN}", *columns]
+        lines = [header, ["---", "---", *["---:"] * (len(header) - 2)]]
+        for name, times in self.times.items():
+            cells = self.more.get(name, {})
+            ratios = _spread([time / own for time, own in zip(times, self.times[SAKUIN], strict=True)])
+            others = ("" if column not in cells else _number(cells[column]) for column in columns)
+            bold = f"**{name}**" if name == SAKUIN else name
+            lines.append([bold, self.settings.get(name, ""), _spread(times), ratios, *others])
+        return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 
-def present_commit() -> str:
-    """Returns the commit of the working tree, and whether something is changed beside it."""
-    command = ["git", "describe", "--always", "--dirty", "--exclude=*"]
-    return subprocess.run(command, cwd=REPOSITORY, capture_output=True, text=True, check=False).stdout.strip()
+def by_turns(contestants: Mapping[str, Callable[[], float]], runs: int = RUNS) -> dict[str, list[float]]:
+    """Returns the times of each. A first run warms up; then each run begins with another contestant."""
+    names = list(contestants)
+    times: dict[str, list[float]] = {name: [] for name in names}
+    for run in range(runs + 1):
+        first = run % len(names)
+        for name in [*names[first:], *names[:first]]:
+            time = contestants[name]()
+            if run:
+                times[name].append(time)
+    return times
 
 
-def table(section: Section) -> str:
-    """Returns the rows of a section in Markdown."""
-    if not section.rows:
-        return ""
-    more = list(dict.fromkeys(column for row in section.rows for column in row.more))
-    header = ["", "settings", section.unit, f"times {section.beside}", *more]
-    lines = [header, ["---", "---", *["---:"] * (len(header) - 2)]]
-    for row in section.rows:
-        name = f"**{row.name}**" if row.name == SAKUIN else row.name
-        others = (_number(row.more.get(column)) for column in more)
-        lines.append([name, row.settings, _spread(row.time), _spread(row.ratio), *others])
-    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+def quantiles(times: Sequence[float]) -> dict[str, float]:
+    """Returns p50, p95 and p99."""
+    return {f"p{share}": round(quantile(times, share / 100), 2) for share in (50, 95, 99)}
 
 
-def _spread(value: Spread) -> str:
-    if value.low == value.high:
-        return _number(value.median)
-    return f"{_number(value.median)} ({_number(value.low)}–{_number(value.high)})"
+def page(sections: Sequence[Section], command: str, versions: Mapping[str, str]) -> str:
+    """Returns the page: how and where it was measured, and the sections."""
+    describe = ["git", "describe", "--always", "--dirty", "--exclude=*"]
+    commit = subprocess.check_output(describe, cwd=REPOSITORY, text=True).strip()
+    machine = f"{platform.platform()}, {os.cpu_count()} cores, Python {platform.python_version()}"
+    said = ", ".join(f"{name} {version}" for name, version in versions.items())
+    head = _PAGE.format(command=command, commit=commit, day=datetime.now(UTC).date(), machine=machine, versions=said)
+    return "\n\n".join([head.strip(), *map(str, sections)]) + "\n"
+
+
+def _spread(values: Sequence[float]) -> str:
+    low, middle, high = map(_number, (min(values), median(values), max(values)))
+    return middle if low == high else f"{middle} ({low}–{high})"
 
 
 def _number(value: Any) -> str:
     if not isinstance(value, float):
-        return "" if value is None else f"{value:,}" if isinstance(value, int) else str(value)
+        return f"{value:,}"
     return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"

@@ -12,6 +12,8 @@ from mcp.client.streamable_http import streamable_http_client
 from mcp_types import INVALID_PARAMS, CallToolResult, TextContent
 from sakuin.errors import Invalid, Misconfigured, SakuinError, Unavailable
 
+from sakuin_cli.rest import no_answer
+
 _Answer = TypeVar("_Answer")
 
 _TIMEOUT = httpx2.Timeout(35.0, connect=5.0)
@@ -83,7 +85,7 @@ class AgentClient:
             # The protocol's code for an unknown tool. Wrong arguments of a tool are an answer with `isError`.
             where = f". {self.url} does not have it: `sakuin mcp list` shows what has, `sakuin mcp bind` adds it"
             return Invalid(error.message + (where if error.code == INVALID_PARAMS else ""))
-        return Unavailable(f"Sakuin does not answer at {self.url}. Start it with `sakuin up`, or correct SAKUIN_URL")
+        return Unavailable(no_answer(self.url))
 
 
 def _leaves(error: BaseException) -> Iterator[BaseException]:

@@ -3,19 +3,23 @@
 import json
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeVar
 from urllib.parse import quote
 
 import httpx
-from sakuin.errors import Misconfigured, Unavailable
-from sakuin.knowledge.validation import Finding, IndexedChunk
+from sakuin.errors import Invalid, Misconfigured, Unavailable
+from sakuin.knowledge.page import Finding, IndexedChunk
 
-from sakuin_cli.portions import addressable, portions
 from sakuin_cli.rest import Record, answer_of, put_to_bucket
+from sakuin_cli.waiting import Version, poll
 
 # The API's limit of one request.
 _A_REQUEST, _LETTERS = 500, 100
+# Lambda accepts requests of 6 MB.
+REQUEST_BYTES = 4_000_000
 _BOM = b"\xef\xbb\xbf"
+
+Item = TypeVar("Item")
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,10 +34,6 @@ class DeploymentClient:
     tools_mcp_id: str = ""
 
     # Pages
-
-    def status(self) -> Record:
-        """Returns counts of the whole library."""
-        return self.call("GET", "status")
 
     def materials(self, *, prefix: str = "", status: str | None = None, limit: int = _A_REQUEST) -> Iterator[Record]:
         """Yields the materials that begin with `prefix`, by name, all of a status, or all but deleted ones.
@@ -50,13 +50,16 @@ class DeploymentClient:
         first = next(self.materials(prefix=name, limit=1), None)
         return first if first is not None and first["material"] == name else None
 
-    def upload_results(self, versions: Sequence[tuple[str, str]]) -> list[Record]:
-        """Returns the results of `(key, version id)` pairs; those without a result are left out."""
+    def upload_results(self, versions: Sequence[Version]) -> tuple[list[Record], dict[str, str]]:
+        """Returns the results of uploads, and by key why a file without a result waits."""
         results: list[Record] = []
+        reasons: dict[str, str] = {}
         for some in portions(versions, _A_REQUEST):
-            asked = [{"key": key, "version_id": version_id} for key, version_id in some]
-            results += self.call("POST", "receipts", json={"versions": asked})["receipts"]
-        return results
+            request = [{"key": key, "version_id": version_id} for key, version_id in some]
+            answer = self.call("POST", "files", "results", json={"versions": request})
+            results += answer["results"]
+            reasons |= {row["subject"]: row["reason"] for row in answer["waiting"]}
+        return results, reasons
 
     def indexed(self, materials: Collection[str]) -> dict[str, Sequence[IndexedChunk]]:
         """Returns the indexed anchors of these materials; those not indexed are left out."""
@@ -80,17 +83,6 @@ class DeploymentClient:
                 for item in page["findings"]
             ]
 
-    def work(self, subjects: Sequence[str] = ()) -> Record:
-        """Returns unfinished work, at most 500 per request: of these materials, S3 keys and Tables, or all."""
-        pages: list[Record] = [
-            self.call("GET", "work", params=_given(limit=_A_REQUEST, subject=some)) for some in addressable(subjects)
-        ]
-        return {"counts": pages[0]["counts"], "work": [row for page in pages for row in page["work"]]}
-
-    def queues(self) -> Record:
-        """Returns the queues' messages, and the work that is in flight for some seconds."""
-        return self.call("GET", "queues")
-
     def change_dead_letters(
         self, action: str, queue: str | None, *, ids: Sequence[str] | None = None, limit: int | None = None
     ) -> list[Record]:
@@ -101,7 +93,7 @@ class DeploymentClient:
     def change_all_dead_letters(self, action: str, queue: str | None) -> list[Record]:
         """Changes as many dead letters as there are now: one that fails again at once is not sent twice."""
         letters: list[Record] = []
-        states = self.queues()["queues"]
+        states = self.call("GET", "queues")["queues"]
         if states is None:
             raise Unavailable("SQS does not answer. Try again in a moment")
         for state in states:
@@ -146,58 +138,37 @@ class DeploymentClient:
         asked |= _given(index=index) | ({"tool": tool, "mcp_id": self.tools_mcp_id} if tool is not None else {})
         return self.call("POST", "explain", json=asked)
 
-    def vectors(self, *, names: Sequence[str] = (), texts: Sequence[str] = (), queries: Sequence[str] = ()) -> Record:
-        """Returns vectors of the live index version: stored ones by name, and of texts and questions, not stored."""
-        asked = {"names": list(names), "texts": list(texts), "queries": list(queries)}
-        return self.call("POST", "index", "vectors", json=asked)
+    # Tables
 
-    # Projects
-
-    def create_project(self, name: str) -> str:
-        """Creates a project and returns its id."""
-        return str(self.call("POST", "projects", json={"name": name})["id"])
-
-    def add_member(self, project_id: str, user_id: str, role: str) -> None:
-        """Makes a user a member with a role, or gives a member this role; the last owner raises `Conflict`."""
-        self.call("POST", "projects", project_id, "members", json={"user_id": user_id, "role": role})
-
-    def create_table(
-        self, project_id: str, *, name: str, document: bytes, chunk_threshold_chars: int | None = None
+    def store_table(
+        self, method: str, *place: str, members: Mapping[str, Any], document: bytes, seconds: float
     ) -> Record:
-        """Creates a Table with a JSON text that fits into a request."""
-        members = _given(name=name, chunk_threshold_chars=chunk_threshold_chars)
-        return self._send("POST", "projects", project_id, "tables", members=members, document=document)
+        """Stores a JSON text as a new Table (POST) or the next version of one (PUT).
 
-    def replace_table(self, table_id: str, *, document: bytes) -> Record:
-        """Stores a Table's next version, a JSON text that fits into a request."""
-        return self._send("PUT", "tables", table_id, members={}, document=document)
-
-    def announce_table(
-        self, project_id: str, *, name: str, size: int, chunk_threshold_chars: int | None = None
-    ) -> Record:
-        """Creates a Table whose document of `size` bytes will be uploaded."""
-        asked = _given(name=name, size=size, chunk_threshold_chars=chunk_threshold_chars)
-        return self.call("POST", "projects", project_id, "tables", "uploads", json=asked)
+        A document that is too large for a request is uploaded to the bucket; it waits at most `seconds` for the import.
+        """
+        given = {name: value for name, value in members.items() if value is not None}
+        if len(document) <= REQUEST_BYTES:
+            # The document is sent unchanged: decoding and encoding it might change it.
+            head = json.dumps(given).removesuffix("}") + ("," if given else "") + '"data":'
+            content = head.encode() + document.removeprefix(_BOM) + b"}"
+            return self.call(method, *place, content=content, headers={"Content-Type": "application/json"})
+        announced = self.call("POST", *place, "uploads", json={**given, "size": len(document)})
+        self.upload(announced["upload"], document)
+        table: Record = announced["table"]
+        for _ in poll(seconds):
+            table = self.call("GET", "tables", table["id"])
+            if not table["pending_upload"]:
+                break
+        if table["pending_upload"]:
+            raise Unavailable(f"The table {table['id']} is uploaded, but was not imported within {seconds:g} seconds")
+        if table["import_error"]:
+            raise Invalid(f"The table {table['id']} was not imported: {table['import_error']}")
+        return table
 
     def upload(self, target: Record, body: bytes) -> str:
         """Uploads an announced document or file, and returns the id of its version."""
         return put_to_bucket(target["url"], dict(target["headers"]), body)
-
-    def change_table(self, table_id: str, *, name: str | None, chunk_threshold_chars: int | None) -> Record:
-        """Changes what is not None. Another threshold has the Table scanned again."""
-        asked = _given(name=name, chunk_threshold_chars=chunk_threshold_chars)
-        return self.call("PATCH", "tables", table_id, json=asked)
-
-    def create_tool(
-        self, project_id: str, *, table_id: str, json_path: str, name: str, description: str | None
-    ) -> Record:
-        asked = {"table_id": table_id, "json_path": json_path, "name": name, "description": description}
-        return self.call("POST", "projects", project_id, "tools", json={"type": "search", **asked})
-
-    def create_endpoint(self, project_id: str, *, name: str, tools: Sequence[str]) -> Record:
-        """Creates an endpoint with its Tools, all or nothing."""
-        asked = {"name": name, "tool_ids": list(tools)}
-        return self.call("POST", "projects", project_id, "mcps", json=asked)
 
     def call(self, method: str, *segments: str, **sent: Any) -> Record:
         """Sends one request below `/v1` and returns its answer; `sent` are httpx's arguments of a request."""
@@ -206,11 +177,11 @@ class DeploymentClient:
         answer: Record = answer_of(self.http, self.http.build_request(method, path, **sent))
         return answer
 
-    def _send(self, method: str, *segments: str, members: Mapping[str, Any], document: bytes) -> Record:
-        # The document is sent unchanged: decoding and encoding it might change it.
-        head = json.dumps(members).removesuffix("}") + ("," if members else "") + '"data":'
-        content = head.encode() + document.removeprefix(_BOM) + b"}"
-        return self.call(method, *segments, content=content, headers={"Content-Type": "application/json"})
+
+def portions(items: Sequence[Item], size: int) -> Iterator[Sequence[Item]]:
+    """Yields portions of at most `size`; no items are one empty portion, since an empty request checks the key."""
+    for start in range(0, len(items) or 1, size):
+        yield items[start : start + size]
 
 
 def _indexed_chunk(item: Mapping[str, Any]) -> IndexedChunk:

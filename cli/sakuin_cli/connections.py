@@ -4,16 +4,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from sakuin_cli.agent import AgentClient
     from sakuin_cli.client import DeploymentClient
-    from sakuin_cli.rest import Record
     from sakuin_cli.settings import CommandSettings
     from sakuin_cli.site.library import LibraryFiles
 
 _URL = "https://abcd.execute-api.ap-northeast-1.amazonaws.com"
-_CHANGES_A_REQUEST = 500
 _KNOWLEDGE_TOOLS = ("search_knowledge", "get_chunk_by_id", "list_concepts", "list_materials", "read_page", "find_text")
 
 
@@ -50,11 +46,6 @@ def settings_if_any(data: Path | None) -> "CommandSettings":
         return CommandSettings.read(os.environ)
 
 
-def deployment_if_any(settings: "CommandSettings") -> "DeploymentClient | None":
-    """Returns a client of the deployment in the settings; None if its URL or a key is not set."""
-    return deployment_of(settings) if settings.url and (settings.admin_key or settings.push_key) else None
-
-
 def deployment(data: Path | None) -> "DeploymentClient":
     """Returns a client of the deployment of the current command."""
     return deployment_of(settings_of(data))
@@ -76,28 +67,6 @@ def agent_of(settings: "CommandSettings", tool: str) -> "AgentClient":
         return AgentClient(f"{required(settings.url, 'SAKUIN_URL', _URL)}/mcp", key)
     url = required(settings.tools_mcp_url, "SAKUIN_TOOLS_MCP_URL", "https://…/mcp/<mcp id>")
     return AgentClient(url, required(settings.tools_api_key, "SAKUIN_TOOLS_API_KEY", "sk_sakuin_…"))
-
-
-def feed_of(settings: "CommandSettings", *, of_tools: bool) -> "Callable[[str | None, list[str] | None], Record]":
-    """Returns what reads the change feed after a cursor, some kinds or all: of the pages, or of an endpoint's Tools."""
-    from sakuin_cli.rest import answer_of, session
-    from sakuin_cli.settings import required
-
-    url, path = required(settings.url, "SAKUIN_URL", _URL), "/v1/changes"
-    name, key = "SAKUIN_API_KEY", settings.api_key
-    if of_tools:
-        endpoint = required(settings.tools_mcp_url, "SAKUIN_TOOLS_MCP_URL", "https://…/mcp/<mcp id>")
-        url, path = endpoint.rpartition("/mcp/")[0], f"/v1/mcps/{endpoint.rpartition('/')[2]}/changes"
-        name, key = "SAKUIN_TOOLS_API_KEY", settings.tools_api_key
-    http = session(url, required(key, name, "sk_sakuin_…"))
-
-    def read(since: str | None, kinds: list[str] | None) -> "Record":
-        given = {"since": since, "kind": kinds, "limit": _CHANGES_A_REQUEST}
-        request = http.build_request("GET", path, params={name: value for name, value in given.items() if value})
-        answer: Record = answer_of(http, request, key=name)
-        return answer
-
-    return read
 
 
 def library_of(settings: "CommandSettings") -> "LibraryFiles":

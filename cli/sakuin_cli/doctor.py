@@ -1,6 +1,5 @@
 """The checks of `sakuin doctor`: a deployment from outside; `/v1/doctor` checks it from inside."""
 
-import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -16,7 +15,7 @@ from sakuin.upkeep.doctor import MOST_SECONDS_APART, Problem
 
 from sakuin_cli.connections import agent_of, aws_client, deployment_of, library_of, settings_of
 from sakuin_cli.settings import CommandSettings, required
-from sakuin_cli.terminal import counted, minute
+from sakuin_cli.terminal import counted
 from sakuin_cli.waiting import await_upload_results, poll
 
 # Searches leave out this folder (sakuin.upkeep.canary). The page explains nothing, so nothing is embedded.
@@ -25,8 +24,6 @@ _PROBE = b"<!doctype html><html lang=en><title>Doctor</title><body><p>A page of 
 # Concurrent executions beside the workers: `maintain` and its canary, `mcp` and `api`.
 RESERVED_FOR_THE_REST = 4
 _WORKERS = ("PageWorkers", "ScanWorkers", "EmbedWorkers")
-# A worker that lives shows that after five seconds.
-_STARTED_SECONDS = 6.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +46,6 @@ class Examination:
     settings: CommandSettings
     event_seconds: float = 60.0
     now: Callable[[], datetime] = lambda: datetime.now(UTC)
-    sleep: Callable[[float], None] = time.sleep
 
     @property
     def checks(self) -> dict[str, Callable[[CommandSettings], Iterator[Problem]]]:
@@ -90,7 +86,7 @@ class Examination:
             answer = httpx.get(f"{settings.url}/healthz", timeout=35)
             version = answer.json()["version"]
         except (httpx.HTTPError, httpx.InvalidURL, ValueError, LookupError, TypeError):
-            advice = "Start it with `sakuin up`, or correct SAKUIN_URL; then docs/runbooks/error-rate.md."
+            advice = "Start it with `sakuin up`, or correct SAKUIN_URL; then docs/runbooks.md#error-rate."
             yield Problem("deployment", f"Sakuin does not answer at {settings.url or 'SAKUIN_URL'}.", advice)
             return
         if version != __version__:
@@ -117,25 +113,28 @@ class Examination:
             raise _Unchecked("SAKUIN_BUCKET is not set")
         # No key of the API opens the folder of the deployment's own pages.
         bucket = S3Bucket(aws_client(settings, "s3"), settings.bucket)
-        key = library_of(settings).prefix + PROBE_KEY
+        key, client = library_of(settings).prefix + PROBE_KEY, deployment_of(settings)
+        indexed_before = client.call("GET", "status")["last_indexed"]
         version = bucket.write(key, _PROBE, content_type="text/html; charset=utf-8")
         try:
             attempts = poll(self.event_seconds)
-            found = await_upload_results(
-                deployment_of(settings), [(key, version)], attempts, on_progress=lambda _done: None
-            )
+            results = await_upload_results(client, [(key, version)], attempts, on_progress=lambda _done: None)
         finally:
             bucket.remove(key)
-        if not found:
+        if not results:
             seconds = f"{self.event_seconds:.0f} seconds"
-            advice = "Look at docs/runbooks/oldest-message.md, then docs/runbooks/silence.md."
+            states = client.call("GET", "queues")["queues"] or ()
+            waiting = sum(state["waiting"] for state in states if state["queue"] == "material")
+            if waiting and client.call("GET", "status")["last_indexed"] != indexed_before:
+                raise _Unchecked(f"workers are busy: {counted(waiting, 'message')} about pages waited after {seconds}")
+            advice = "Look at docs/runbooks.md#oldest-message, then docs/runbooks.md#freshness."
             yield Problem("bucket events", f"An upload had no result after {seconds}.", advice)
 
     def _queues(self, settings: CommandSettings) -> Iterator[Problem]:
-        """Names dead letters, and messages whose worker is dead."""
+        """Names dead letters."""
         client = deployment_of(settings)
         try:
-            queues = client.queues()
+            queues = client.call("GET", "queues")
         except SakuinError as error:
             # The check of the deployment from inside says why.
             raise _Unchecked(str(error)) from error
@@ -145,20 +144,6 @@ class Examination:
             named = ", ".join(f"{queue} {count:,}" for queue, count in dead.items())
             advice = "`sakuin redrive` shows each with its reason, sends it again or discards it."
             yield Problem("dead letters", f"{counted(sum(dead.values()), 'dead letter')} ({named}).", advice)
-        if lost := [work for work in queues["in_flight"] if work["worker"] == "dead"]:
-            named = f"{lost[0]['what']}, since {minute(lost[0]['since'])}"
-            advice = (
-                "Its queue delivers it again. If it comes back, its function's log says why: out of memory or time."
-            )
-            yield Problem("workers", f"{counted(len(lost), 'message')} without a worker ({named}).", advice)
-        unattended = {state["queue"]: state["unattended"] for state in queues["queues"] if state["unattended"]}
-        if unattended:
-            self.sleep(_STARTED_SECONDS)
-            later = {state["queue"]: state["unattended"] for state in client.queues()["queues"] or ()}
-            still = {queue: min(count, later.get(queue, 0)) for queue, count in unattended.items()}
-            if named := ", ".join(f"{queue} {count:,}" for queue, count in still.items() if count):
-                advice = "If workers died at their start, the queue delivers these again within 90 seconds."
-                yield Problem("in flight", f"Messages in flight without a known worker: {named}.", advice)
 
     def _concurrency(self, settings: CommandSettings) -> Iterator[Problem]:
         """Compares the concurrent executions that Lambda allows the account with those that the stack may use."""

@@ -7,17 +7,14 @@ from sakuin import __version__
 
 from sakuin_cli.commands import index, keys, mcp, project, table, tool
 from sakuin_cli.commands.authors.annotate import annotate
-from sakuin_cli.commands.authors.check import check
-from sakuin_cli.commands.authors.coverage import coverage
 from sakuin_cli.commands.authors.init import init
-from sakuin_cli.commands.authors.learns import learns
 from sakuin_cli.commands.authors.list import list_
 from sakuin_cli.commands.authors.push import push
 from sakuin_cli.commands.authors.rm import rm
-from sakuin_cli.commands.authors.validate import validate
+from sakuin_cli.commands.authors.validate import learns, validate
 from sakuin_cli.commands.authors.watch import watch
-from sakuin_cli.commands.changes import changes
 from sakuin_cli.commands.connect import connect
+from sakuin_cli.commands.erase import erase
 from sakuin_cli.commands.eval import eval
 from sakuin_cli.commands.explain import explain
 from sakuin_cli.commands.operation import describe, doctor, gaps
@@ -51,9 +48,9 @@ def commands() -> typer.Typer:
         # A traceback must not show keys among its variables.
         pretty_exceptions_enable=False,
     )
-    authors = (init, annotate, learns, push, watch, rm, list_, validate, check, coverage, describe)
+    authors = (init, annotate, learns, push, watch, rm, list_, validate, describe)
     agents = (connect, search, chunk, read, find)
-    for command in (*authors, *agents, explain, eval, gaps, changes, status, reconcile, redrive, doctor):
+    for command in (*authors, *agents, explain, eval, gaps, status, reconcile, redrive, erase, doctor):
         app.command(command.__name__.rstrip("_"))(command)
     groups = (project.app, table.app, tool.app, mcp.app, keys.app, index.app)
     for group in groups:

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 import typer
 
@@ -25,6 +25,16 @@ PathsArgument = Annotated[
         metavar="PATH",
         exists=True,
         help="Folders, whose pages keep their paths below them, .html files, learns.yml or synonyms.yml.",
+        show_default="`pages` of sakuin.toml",
+    ),
+]
+FolderArgument = Annotated[
+    Path | None,
+    typer.Argument(
+        metavar="DIR",
+        exists=True,
+        file_okay=False,
+        help="The folder of pages, built or Markdown.",
         show_default="`pages` of sakuin.toml",
     ),
 ]
@@ -61,20 +71,6 @@ IndexOption = Annotated[
         show_default="the live one",
     ),
 ]
-CACHE = Path("~/.cache/sakuin/check.sqlite")
-CacheOption = Annotated[
-    Path, typer.Option("--cache", metavar="FILE", dir_okay=False, help="Where vectors and read pages are kept.")
-]
-
-
-def input_file(name: str, description: str, *, metavar: str = "FILE", default: str | bool = True) -> Any:
-    """Returns an option that names a file to read; `default` says what is read without it."""
-    return typer.Option(name, metavar=metavar, exists=True, dir_okay=False, help=description, show_default=default)
-
-
-def output_file(name: str, description: str, *, metavar: str = "FILE") -> Any:
-    """Returns an option that names a file to write."""
-    return typer.Option(name, metavar=metavar, dir_okay=False, help=description)
 
 
 def check_paths(paths: Iterable[Path]) -> None:

@@ -1,6 +1,8 @@
 """Requests to a deployment's REST API; their failures become the errors of `sakuin.errors`."""
 
 from typing import Any
+from urllib.parse import urlsplit
+from urllib.request import getproxies, proxy_bypass
 
 import httpx
 from sakuin.errors import Conflict, Invalid, Misconfigured, NotFound, SakuinError, Unavailable
@@ -18,25 +20,30 @@ def session(url: str, key: str) -> httpx.Client:
     return httpx.Client(base_url=url, headers={"Authorization": f"Bearer {key}"}, timeout=_TIMEOUT)
 
 
-def answer_of(http: httpx.Client, request: httpx.Request, *, key: str = "SAKUIN_ADMIN_KEY") -> Any:
-    """Sends a request and returns the JSON of the answer, None for an empty one; raises one of `sakuin.errors`.
-
-    `key` is the setting that has the session's key.
-    """
+def answer_of(http: httpx.Client, request: httpx.Request) -> Any:
+    """Sends a request and returns the JSON of the answer, None for an empty one; raises one of `sakuin.errors`."""
     try:
         response = http.send(request)
     except httpx.TransportError as error:
-        raise Unavailable(
-            f"Sakuin does not answer at {http.base_url}. Start it with `sakuin up`, or correct SAKUIN_URL"
-        ) from error
+        raise Unavailable(no_answer(str(http.base_url))) from error
     if not response.is_success:
-        raise _error_of(response, key)
+        raise _error_of(response)
     if response.status_code == httpx.codes.NO_CONTENT:
         return None
     try:
         return response.json()
     except ValueError as error:
         raise Misconfigured(f"The server at {http.base_url} is not Sakuin. Correct SAKUIN_URL") from error
+
+
+def no_answer(url: str) -> str:
+    """Returns the sentence about an address that does not answer. It names a proxy if the environment has one."""
+    proxies = getproxies()
+    scheme, host = urlsplit(url).scheme, urlsplit(url).hostname or ""
+    if scheme in proxies and not proxy_bypass(host):
+        name = f"{scheme.upper()}_PROXY"
+        return f"The proxy of {name} does not reach {url}. Unset {name}, or add {host} to NO_PROXY"
+    return f"Sakuin does not answer at {url}. Start it with `sakuin up`, or correct SAKUIN_URL"
 
 
 def put_to_bucket(url: str, headers: dict[str, str], body: bytes) -> str:
@@ -51,10 +58,8 @@ def put_to_bucket(url: str, headers: dict[str, str], body: bytes) -> str:
     return str(answer.headers.get("x-amz-version-id", ""))
 
 
-def _error_of(response: httpx.Response, key: str) -> SakuinError:
+def _error_of(response: httpx.Response) -> SakuinError:
     status, detail = response.status_code, _detail(response)
-    if status == 401 and key != "SAKUIN_ADMIN_KEY":
-        return Misconfigured(f"The key is not valid. Correct {key}; `sakuin up` writes it to its env file")
     if status == 401:
         return Misconfigured(
             "The admin key is not valid. Correct SAKUIN_ADMIN_KEY; `sakuin up` writes it to its env file. "

@@ -12,14 +12,12 @@ DATA_FOLDER = ".sakuin"
 _FILE = "env"
 # Names that are valid in one AWS account only.
 _NAMES_IN_AWS = ("SAKUIN_BUCKET", "SAKUIN_SECRET", "SAKUIN_STACK")
-_AWS_COMMANDS = "`keys`, `doctor`"
 
 
-def _variable(*variables_and_description: str, needed_by: str, secret: bool = False) -> Any:
+def _variable(*variables_and_description: str, secret: bool = False) -> Any:
     """A field that is read from these variables; docs/reference/settings.md lists them."""
     *variables, description = variables_and_description
-    metadata = {"variables": tuple(variables), "description": description, "needed_by": needed_by}
-    return field(repr=not secret, metadata=metadata)
+    return field(repr=not secret, metadata={"variables": tuple(variables), "description": description})
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,68 +27,29 @@ class CommandSettings:
     boto3 gets `aws_session` in place of the process's environment, so that the env file of a stack decides alone.
     """
 
-    url: str = _variable(
-        "SAKUIN_URL", "the URL of the HTTP API, without `/mcp`", needed_by="all; `keys` shows less without it"
-    )
-    api_key: str = _variable(
-        "SAKUIN_API_KEY",
-        "a key of `/mcp`, for agents",
-        needed_by="`search`, `chunk`, `read`, `find`, `changes`, `connect`",
-        secret=True,
-    )
-    admin_key: str = _variable(
-        "SAKUIN_ADMIN_KEY",
-        "a key of `/v1`, for operators",
-        needed_by="all but `search`, `chunk`, `read`, `find`, `changes`, `connect`; `keys` shows less without it",
-        secret=True,
-    )
+    url: str = _variable("SAKUIN_URL", "the URL of the HTTP API, without `/mcp`")
+    api_key: str = _variable("SAKUIN_API_KEY", "a key of `/mcp`, for agents", secret=True)
+    admin_key: str = _variable("SAKUIN_ADMIN_KEY", "a key of `/v1`, for operators", secret=True)
     push_key: str = _variable(
-        "SAKUIN_PUSH_KEY",
-        "a key that pushes below one folder, in place of `SAKUIN_ADMIN_KEY`",
-        needed_by="`push`, `watch`, `check`",
-        secret=True,
+        "SAKUIN_PUSH_KEY", "a key that pushes below one folder, in place of `SAKUIN_ADMIN_KEY`", secret=True
     )
-    bucket: str = _variable("SAKUIN_BUCKET", "the materials bucket", needed_by="`doctor`")
-    secret: str = _variable("SAKUIN_SECRET", "the name of the functions' secret", needed_by="`keys`")
-    stack: str = _variable(
-        "SAKUIN_STACK", "the name of the deployed stack, whose workers are counted", needed_by="`doctor`"
-    )
-    project: str = _variable(
-        "SAKUIN_PROJECT",
-        "the id of the project, if `--project` is not given",
-        needed_by="`table put`, `table list`, `tool create`, `tool list`, `mcp create`, `mcp list`",
-    )
-    tools_mcp_url: str = _variable(
-        "SAKUIN_TOOLS_MCP_URL",
-        "an endpoint with Search Tools",
-        needed_by="`search --tool`, `connect --tools`, `eval --tool`, `explain --tool`, `changes --tools`",
-    )
-    tools_api_key: str = _variable(
-        "SAKUIN_TOOLS_API_KEY",
-        "the key of that endpoint",
-        needed_by="`search --tool`, `connect --tools`, `changes --tools`",
-        secret=True,
-    )
+    bucket: str = _variable("SAKUIN_BUCKET", "the materials bucket, for `doctor`")
+    secret: str = _variable("SAKUIN_SECRET", "the name of the functions' secret, for `keys`")
+    stack: str = _variable("SAKUIN_STACK", "the name of the deployed stack, for `doctor` and `erase`")
+    project: str = _variable("SAKUIN_PROJECT", "the id of the project, if `--project` is not given")
+    tools_mcp_url: str = _variable("SAKUIN_TOOLS_MCP_URL", "an endpoint with Search Tools, for `--tool`")
+    tools_api_key: str = _variable("SAKUIN_TOOLS_API_KEY", "the key of that endpoint", secret=True)
     box_selectors: tuple[str, ...] = _variable(
-        "SAKUIN_BOX_SELECTORS",
-        "the deployment's `BoxSelectors`, if it has its own",
-        needed_by="`annotate`, `validate PATH`",
+        "SAKUIN_BOX_SELECTORS", "the deployment's `BoxSelectors`, if it has its own, for `annotate` and `validate PATH`"
     )
-    aws_endpoint_url: str | None = _variable(
-        "AWS_ENDPOINT_URL", "the endpoint of AWS, if it is not in the cloud", needed_by=_AWS_COMMANDS
-    )
+    aws_endpoint_url: str | None = _variable("AWS_ENDPOINT_URL", "the endpoint of AWS, if it is not in the cloud")
     aws_endpoint_url_s3: str | None = _variable(
-        "AWS_ENDPOINT_URL_S3", "the endpoint of S3, if it differs from that of AWS", needed_by="`doctor`"
+        "AWS_ENDPOINT_URL_S3", "the endpoint of S3, if it differs from that of AWS"
     )
     aws_session: Mapping[str, str | None] = _variable(
-        "AWS_PROFILE",
-        "AWS_REGION",
-        "AWS_DEFAULT_REGION",
-        "AWS_ACCESS_KEY_ID",
-        "AWS_SECRET_ACCESS_KEY",
-        "AWS_SESSION_TOKEN",
+        *("AWS_PROFILE", "AWS_REGION", "AWS_DEFAULT_REGION"),
+        *("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN"),
         "the account and the region of bucket, secret and stack, as the AWS CLI reads them",
-        needed_by=_AWS_COMMANDS,
         secret=True,
     )
 
@@ -111,7 +70,7 @@ class CommandSettings:
             if each.type is str
         }
         return cls(
-            **texts | {"url": texts["url"].rstrip("/")},
+            **texts | {"url": _address(texts["url"])},
             box_selectors=css_selectors(environ.get("SAKUIN_BOX_SELECTORS", "")),
             aws_endpoint_url=environ.get("AWS_ENDPOINT_URL") or None,
             aws_endpoint_url_s3=environ.get("AWS_ENDPOINT_URL_S3") or environ.get("AWS_ENDPOINT_URL") or None,
@@ -129,6 +88,17 @@ class CommandSettings:
         if project := named or self.project:
             return project
         raise Misconfigured("No project: give --project, or set SAKUIN_PROJECT to the id of a project")
+
+
+def _address(url: str) -> str:
+    """Returns the address of a deployment; raises `Misconfigured` for the usual mistakes."""
+    address = url.rstrip("/")
+    if address.endswith(("/mcp", "/v1")):
+        right = address.rpartition("/")[0]
+        raise Misconfigured(f"SAKUIN_URL is the address of the deployment alone: set SAKUIN_URL={right}")
+    if address and not address.startswith(("http://", "https://")):
+        raise Misconfigured(f"SAKUIN_URL begins with http:// or https://: set SAKUIN_URL=http://{address} or https://…")
+    return address
 
 
 def required(value: str, name: str, example: str) -> str:

@@ -16,9 +16,10 @@ from sakuin.errors import Invalid, SakuinError
 if TYPE_CHECKING:  # rich is imported only to print
     from rich.console import Console
     from rich.progress import Task
-    from rich.text import Text
 
 Item = TypeVar("Item")
+# A text, or a text with its style.
+Part = str | tuple[str, str]
 # The phase, how much of it is done, the total (None if unknown).
 OnProgress = Callable[[str, int, int | None], None]
 
@@ -26,7 +27,6 @@ OnProgress = Callable[[str, int, int | None], None]
 LINE_SECONDS = 10.0
 
 _WAITING = "Waiting for the answer …"
-_INDENT = 4
 # How many lines a question lists.
 _LINES = 20
 
@@ -60,18 +60,23 @@ class Terminal:
         if self.as_json:
             self.document(answer)
             return
-        from rich.text import Text
-
         width = max(map(len, answer), default=0)
         for name, value in answer.items():
-            shown = "–" if value is None else str(value)
-            self.out.print(Text.assemble((f"{name:>{width}}  ", "dim"), shown))
+            self.print((f"{name:>{width}}  ", "dim"), "–" if value is None else str(value))
+
+    def print(self, *parts: Part, indent: int = 0) -> None:
+        """Prints a line of parts; an indented one is wrapped on a terminal, and stays one line in a file."""
+        from rich.padding import Padding
+        from rich.text import Text
+
+        if indent and self.out.is_terminal:
+            self.out.print(Padding(Text.assemble(*parts), (0, 0, 0, indent)), soft_wrap=False)
+        else:
+            self.out.print(Text.assemble(" " * indent, *parts))
 
     def line(self, sign: str, style: str, text: str) -> None:
         """Prints a line that begins with a coloured sign."""
-        from rich.text import Text
-
-        self.out.print(Text.assemble((f"{sign} ", style), text))
+        self.print((f"{sign} ", style), text)
 
     def rows(self, name: str, rows: Sequence[Mapping[str, Any]], **shared: Any) -> None:
         """Prints rows with the same fields below the names of these, or the document `{**shared, name: rows}`."""
@@ -79,7 +84,6 @@ class Terminal:
             self.document({**shared, name: rows})
             return
         from rich.cells import cell_len, set_cell_size
-        from rich.text import Text
 
         if not rows:
             return
@@ -87,7 +91,7 @@ class Terminal:
         widths = [max(map(cell_len, column)) for column in zip(*lines, strict=True)]
         for number, line in enumerate(lines):
             cells = map(set_cell_size, line, widths)
-            self.out.print(Text("  ".join(cells).rstrip(), "" if number else "dim"))
+            self.print(("  ".join(cells).rstrip(), "" if number else "dim"))
 
     def confirm(self, heading: str, lines: Collection[str], question: str, advice: str) -> None:
         """Lists what a command is about to do and asks; without a person at a terminal it is an error with advice."""
@@ -103,22 +107,15 @@ class Terminal:
         from rich.progress import BarColumn, MofNCompleteColumn, Progress, TimeElapsedColumn, TimeRemainingColumn
 
         console = Console(stderr=True)
-        times = ("{task.fields[rate]}", TimeRemainingColumn(), "left,", TimeElapsedColumn(), "so far")
+        times = (TimeRemainingColumn(), "left,", TimeElapsedColumn(), "so far")
         columns = ("{task.description:>10}", BarColumn(), MofNCompleteColumn(), *times)
         shown = console.is_terminal and not self.as_json
         with (
             Progress(*columns, console=console, transient=True, disable=not shown) as progress,
             self._lines(console, lambda: ", ".join(map(_state, progress.tasks))),
         ):
-            bars = {phase: progress.add_task(phase, total=None, rate="") for phase in phases}
-
-            def show(phase: str, done: int, total: int | None) -> None:
-                # The speed is known from the second step on.
-                speed = next(task.speed for task in progress.tasks if task.id == bars[phase])
-                rate = f"{speed:,.1f}/s" if speed else ""
-                progress.update(bars[phase], completed=done, total=total, rate=rate)
-
-            yield show
+            bars = {phase: progress.add_task(phase, total=None) for phase in phases}
+            yield lambda phase, done, total: progress.update(bars[phase], completed=done, total=total)
 
     @contextmanager
     def waiting(self) -> Iterator[None]:
@@ -152,8 +149,8 @@ class Terminal:
 
 
 def _state(task: "Task") -> str:
-    total = "" if task.total is None else f" of {task.total:,.0f}"
-    return f"{task.description} {task.completed:,.0f}{total}"
+    count = "" if task.total is None and not task.completed else f" {task.completed:,.0f}"
+    return task.description + count + ("" if task.total is None else f" of {task.total:,.0f}")
 
 
 @contextmanager
@@ -168,17 +165,6 @@ def reporting_errors(as_json: bool) -> Iterator[Terminal]:
         else:
             sys.stderr.write(f"sakuin: {error}\n")
         raise typer.Exit(1) from error
-
-
-def paragraph(out: "Console", text: "Text") -> None:
-    """Prints an indented text: wrapped on a terminal, on one line in a file."""
-    from rich.padding import Padding
-    from rich.text import Text
-
-    if out.is_terminal:
-        out.print(Padding(text, (0, 0, 0, _INDENT)), soft_wrap=False)
-    else:
-        out.print(Text(" " * _INDENT).append_text(text))
 
 
 def tracked(items: Sequence[Item], phase: str, on_progress: OnProgress) -> Iterator[Item]:
@@ -197,12 +183,6 @@ def first_of(names: Collection[str], most: int, *, separator: str = ", ") -> str
     """Returns at most so many names, and the number of the others: a, b and 3 more."""
     more = f" and {len(names) - most:,} more" if len(names) > most else ""
     return separator.join(list(names)[:most]) + more
-
-
-def shortened(text: str, most: int) -> str:
-    """Returns a text on one line of at most so many characters."""
-    line = " ".join(text.split())
-    return line if len(line) <= most else f"{line[: most - 1]}…"
 
 
 def minute(moment: str) -> str:

@@ -45,7 +45,7 @@ def await_upload_results(
     failures = 0
     for _ in attempts if missing else ():
         try:
-            found = client.upload_results(sorted(missing))
+            found, _ = client.upload_results(sorted(missing))
         except Unavailable:
             failures += 1
             if failures == _FAILURES_IN_A_ROW:

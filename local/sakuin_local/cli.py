@@ -1,5 +1,6 @@
 """The command `sakuin up`."""
 
+import os
 from pathlib import Path
 from typing import Annotated
 
@@ -23,7 +24,8 @@ def register(app: typer.Typer) -> None:
                 exists=True,
                 file_okay=False,
                 resolve_path=True,
-                help="A folder of built pages, or of Markdown: it is the library instead of the samples.",
+                help="A folder of built pages and Markdown: it is the whole library instead of the samples, also when "
+                "files change.",
             ),
         ] = None,
         port: Annotated[int, typer.Option(help="The port of http://127.0.0.1:PORT/mcp; 0 takes a free one.")] = 8787,
@@ -34,20 +36,34 @@ def register(app: typer.Typer) -> None:
             list[str] | None,
             typer.Option(help="NAME=VALUE: a parameter of the template with another value; may be repeated."),
         ] = None,
+        vectors_of: Annotated[
+            str | None,
+            typer.Option(
+                "--vectors-of",
+                metavar="URL",
+                help="Embed with the model of the deployment at URL, by the key in SAKUIN_PUSH_KEY.",
+            ),
+        ] = None,
     ) -> None:
         """Start the whole stack on this machine, with the samples or a folder of pages; Ctrl-C stops it."""
         # These imports take a second; no other command needs them.
         try:
             from sakuin_local.up import Options
             from sakuin_local.up import up as run
+            from sakuin_local.vendors import VectorSource
         except ModuleNotFoundError as error:
             raise Misconfigured(f'`sakuin up` needs the package {error.name}: install "sakuin[local]"') from error
 
         parameters = dict(_name_and_value(each) for each in parameter or ())
         samples = not no_samples and pages is None
-        options = Options(data=data, port=port, fresh=fresh, samples=samples, pages=pages, parameters=parameters)
+        source = None
+        if vectors_of:
+            if not (key := os.environ.get("SAKUIN_PUSH_KEY")):
+                raise typer.BadParameter("It needs SAKUIN_PUSH_KEY", param_hint="--vectors-of")
+            source = VectorSource(vectors_of, key)
+        options = Options(data, port, fresh, samples, pages, parameters, source)
         progress = Console(stderr=True, highlight=False, markup=False, soft_wrap=True)
-        raise typer.Exit(run(options, output=Terminal(as_json=False).out, progress=progress))
+        raise typer.Exit(run(options, output=Terminal(as_json=False), progress=progress))
 
 
 def _name_and_value(parameter: str) -> tuple[str, str]:

@@ -83,17 +83,6 @@ class Programs:
         for each in running:
             check_alive(each)
 
-    def take_dead(self) -> list[Running]:
-        """Removes and returns the programs that ended by themselves; also ends what they had started."""
-        with self._lock:
-            dead = [] if self._stopped else [each for each in self._running if each.process.poll() is not None]
-            for each in dead:
-                self._running.remove(each)
-        for each in dead:
-            _kill_session(each.record)
-            each.log.replace(each.log.with_name(f"{each.record.name}.ended.log"))
-        return dead
-
     def stop(self, *, patience_s: float = 5.0) -> None:
         """Ends all of them, the newest first; what does not end in time is killed, with all that it started."""
         with self._lock:
@@ -108,7 +97,8 @@ class Programs:
                 each.process.wait(max(0.0, deadline - time.monotonic()))
             _kill_session(each.record)
             each.process.wait()
-        self._records.unlink(missing_ok=True)
+        self._running, self._short_lived = [], []
+        self._write_records()
 
     def _spawn(
         self,

@@ -3,20 +3,20 @@
 import hashlib
 import json
 import sys
+import time
 from collections.abc import Mapping
 from pathlib import Path
 
 from sakuin.errors import SakuinError
 from sakuin_cli.client import DeploymentClient
-from sakuin_cli.commands.table import create_table
 from sakuin_cli.connections import deployment_of
 from sakuin_cli.files import replace_bytes
 from sakuin_cli.settings import CommandSettings
 
 from sakuin_local.data_folder import environment_for, write_environment
-from sakuin_local.errors import LocalError
-from sakuin_local.markdown import built_pages
+from sakuin_local.errors import LocalError, ServiceDied
 from sakuin_local.places import SAMPLES
+from sakuin_local.processes import check_alive
 from sakuin_local.stack import Stack
 
 TABLE = SAMPLES / "tables" / "学習コラム.json"
@@ -25,20 +25,30 @@ DESCRIPTION = "数学の学び方についてのコラムを、意味と語の�
 # The model needs a minute; a busy machine needs ten.
 _SEARCHABLE_SECONDS = 900
 _IMPORT_SECONDS = 60
+_LOOK_SECONDS = 0.2
 
 
-def load_pages(stack: Stack, pages: Path, folder: Path) -> str:
-    """Makes the built pages or the Markdown of a folder the library, and waits until they are searchable.
+def load_pages(stack: Stack, pages: Path) -> str:
+    """Makes the pages of a folder the whole library, waits until they are searchable, and then follows the folder.
 
-    Returns what the push says of pages that cannot be read or that still wait: the others are searchable. Empty if all
-    are.
+    Returns what the push says if pages cannot be read or still wait: the others are searchable. Empty if all are.
     """
-    site = built_pages(pages, folder / "rendered")
-    try:
-        _push(stack, site, "--delete", "--yes")
-    except LocalError as error:
-        return str(error)
-    return ""
+    environment = environment_for(stack.environment)
+    command: list[str | Path] = [_program(), "watch", pages, "--whole", "--json", "--timeout", str(_SEARCHABLE_SECONDS)]
+    running = stack.programs.start("sakuin-watch", command, environment)
+    pushed = ""
+    while not pushed.startswith("{"):
+        try:
+            check_alive(running)
+        except ServiceDied as error:
+            return str(error)
+        time.sleep(_LOOK_SECONDS)
+        written = running.log.read_text("utf-8", "replace") if running.log.exists() else ""
+        pushed = next((line for line in written.splitlines(keepends=True) if line[0] == "{" and line[-1] == "\n"), "")
+    document = json.loads(pushed)
+    files = [f"{file['path']}  {file['reason']}" for file in (*document["failed"], *document["pending"])]
+    count = f"{document['pushed']} of {len(document['pages'])} pages searchable"
+    return "\n".join([*files, count]) if files else ""
 
 
 def load(stack: Stack, folder: Path) -> bool:
@@ -57,9 +67,12 @@ def load(stack: Stack, folder: Path) -> bool:
 
 def _push(stack: Stack, pages: Path, *options: str) -> None:
     """Runs `sakuin push` on a folder; raises `LocalError` if it fails."""
-    program = Path(sys.executable).with_name("sakuin")
-    command: list[str | Path] = [program, "push", pages, "--timeout", str(_SEARCHABLE_SECONDS), *options]
+    command: list[str | Path] = [_program(), "push", pages, "--timeout", str(_SEARCHABLE_SECONDS), *options]
     stack.programs.run("sakuin-push", command, environment_for(stack.environment))
+
+
+def _program() -> Path:
+    return Path(sys.executable).with_name("sakuin")
 
 
 def _content(samples: Path) -> str:
@@ -82,9 +95,10 @@ def load_table(stack: Stack, folder: Path, *, samples: bool) -> dict[str, str]:
     client = deployment_of(CommandSettings.read(stack.environment))
     try:
         if "project" not in kept:
-            _keep(file, kept, project=client.create_project("default"))
+            _keep(file, kept, project=client.call("POST", "projects", json={"name": "default"})["id"])
         if "user" not in kept:
-            client.add_member(kept["project"], stack.environment["SAKUIN_USER_ID"], "owner")
+            member = {"user_id": stack.environment["SAKUIN_USER_ID"], "role": "owner"}
+            client.call("POST", "projects", kept["project"], "members", json=member)
             _keep(file, kept, user=stack.environment["SAKUIN_USER_ID"])
         if samples and "key" not in kept:
             _create(client, file, kept)
@@ -96,17 +110,17 @@ def load_table(stack: Stack, folder: Path, *, samples: bool) -> dict[str, str]:
 
 
 def _create(client: DeploymentClient, file: Path, kept: dict[str, str]) -> None:
-    project = kept["project"]
+    place = ("POST", "projects", kept["project"])
     if "table" not in kept:
-        table = create_table(client, project, TABLE.stem, TABLE.read_bytes(), seconds=_IMPORT_SECONDS)
+        members, document = {"name": TABLE.stem}, TABLE.read_bytes()
+        table = client.store_table(*place, "tables", members=members, document=document, seconds=_IMPORT_SECONDS)
         _keep(file, kept, table=table["id"])
     if "tool" not in kept:
-        tool = client.create_tool(
-            project, table_id=kept["table"], json_path="/articles", name=TOOL, description=DESCRIPTION
-        )
+        request = {"type": "search", "name": TOOL, "description": DESCRIPTION, "json_path": "/articles"}
+        tool = client.call(*place, "tools", json={**request, "table_id": kept["table"]})
         _keep(file, kept, tool=tool["id"])
     # The index is built in the background: `sakuin status --tool` shows its progress.
-    created = client.create_endpoint(project, name="samples", tools=[kept["tool"]])
+    created = client.call(*place, "mcps", json={"name": "samples", "tool_ids": [kept["tool"]]})
     _keep(file, kept, mcp=created["mcp"]["id"], key=created["key"])
 
 

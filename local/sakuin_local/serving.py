@@ -31,6 +31,11 @@ def served(application: Any, *, port: int = 0) -> Iterator[int]:
         listening.close()
 
 
+def run(application: Any, port: int) -> None:
+    """Serves a stand-in for a vendor, which no web page may call, until the process ends."""
+    uvicorn.Server(configuration(SameMachine(application))).run(sockets=[listen(port)])
+
+
 def configuration(application: Any) -> uvicorn.Config:
     """Returns the configuration of a server that adds no header, logs nothing, and refuses other host names."""
     return uvicorn.Config(

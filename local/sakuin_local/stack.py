@@ -1,7 +1,7 @@
 """The whole stack: services that start in parallel, then the template deployed on them."""
 
 import platform
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,7 +14,6 @@ from sakuin_local.aws.keys import ApiKeys, api_keys_of, secret_values
 from sakuin_local.aws.layers import build_layers
 from sakuin_local.aws.template import Template
 from sakuin_local.data_folder import write_environment
-from sakuin_local.parts import Parts
 from sakuin_local.places import MIGRATIONS, TEMPLATE
 from sakuin_local.processes import Programs
 from sakuin_local.proxy import NotYet, Proxy, Target, with_site
@@ -23,7 +22,7 @@ from sakuin_local.steps import Steps
 from sakuin_local.supabase.database import PORTS as DATABASE_PORTS
 from sakuin_local.supabase.database import Database, database_of
 from sakuin_local.supabase.tokens import keys_of, local_user_of
-from sakuin_local.vendors import start_embeddings, start_turbopuffer
+from sakuin_local.vendors import VectorSource, start_embeddings, start_turbopuffer
 
 PORTS = (*DATABASE_PORTS, "emulator", "embeddings", "turbopuffer")
 STACK = "sakuin"
@@ -38,9 +37,9 @@ _AS_A_GATEWAY = [(b"x-forwarded-proto", b"http")]
 
 @dataclass(frozen=True, slots=True)
 class Stack:
-    """A running stack. `environment` is the content of `<folder>/env`; `parts` restarts programs that die.
+    """A running stack. `environment` is the content of `<folder>/env`.
 
-    `was_killed`: the run before was killed, so that the emulator has lost its queues.
+    `was_killed`: the run before ended without warning, so that the emulator has lost its queues.
     """
 
     url: str
@@ -48,68 +47,76 @@ class Stack:
     outputs: Mapping[str, str]
     environment: Mapping[str, str]
     programs: Programs
-    parts: Parts
+    emulator: Emulator
     was_killed: bool = False
 
 
-class _Address:
-    """The route to the HTTP API, known after its deployment."""
+class FrontDoor:
+    """What answers at the address of the stack, also while its programs are restarted: the HTTP API, and the site."""
+
+    url = ""
 
     def __init__(self) -> None:
-        self.prefix = b""
-        self.bucket = ""
-        self.port = 0
+        self._stack: Stack | None = None
 
-    def set(self, emulator: Emulator, outputs: Mapping[str, str]) -> None:
-        self.port = emulator.port
-        self.prefix = f"/_aws/execute-api/{outputs['ApiId']}/$default".encode()
-        self.bucket = outputs["MaterialsBucket"]
+    @contextmanager
+    def served(self, port: int) -> Iterator["FrontDoor"]:
+        """Serves at `port` (0: a free one) while the block runs."""
+        proxy = Proxy(self._target, at_once=REQUESTS_AT_ONCE, added=_AS_A_GATEWAY, renamed=REMAPPED)
+        with served(with_site(proxy, self._page), port=port) as front:
+            self.url = f"http://{LOOPBACK}:{front}"
+            yield self
 
-    def __call__(self, path: bytes) -> Target:
-        if not self.prefix:
+    @contextmanager
+    def leads_to(self, stack: Stack) -> Iterator[None]:
+        """Forwards requests to this stack while the block runs. Links lead to its uploaded pages."""
+        self._stack = stack
+        try:
+            yield
+        finally:
+            self._stack = None
+
+    def _target(self, path: bytes) -> Target:
+        stack = self._running()
+        return Target(stack.emulator.port, f"/_aws/execute-api/{stack.outputs['ApiId']}/$default".encode() + path)
+
+    def _page(self, key: str) -> bytes | None:
+        # Loads the AWS SDK when somebody opens the first link.
+        from sakuin_local.aws.client import object_in
+
+        stack = self._running()
+        return object_in(stack.emulator, stack.outputs["MaterialsBucket"], key)
+
+    def _running(self) -> Stack:
+        if self._stack is None:
             raise NotYet
-        return Target(self.port, self.prefix + path)
+        return self._stack
 
 
 @contextmanager
 def running_stack(
-    folder: Path, steps: Steps, *, port: int, given: Mapping[str, str], show: Callable[[str], None]
+    folder: Path, steps: Steps, url: str, given: Mapping[str, str], vectors: VectorSource | None = None
 ) -> Iterator[Stack]:
-    """Starts everything and deploys the template, with the HTTP API at `port` (0: a free one), until the block ends.
+    """Starts everything and deploys the template, whose HTTP API is reached at `url`, until the block ends.
 
-    `given` are parameters of the template in addition to those of this machine. `show` prints a line. Links lead to the
-    uploaded pages at the same address.
+    `given` are parameters of the template in addition to those of this machine. `vectors` are of another deployment's
+    model.
     """
-    address = _Address()
-    # A run that is not killed removes it.
+    # A run that is stopped removes it.
     was_killed = (folder / "env").exists()
     programs = Programs(folder)
-    parts = Parts(programs)
     with ExitStack() as until_the_end:
         until_the_end.callback(wipe_temporary, folder)
         until_the_end.callback(programs.stop)
-        # `page_of` needs the ports, which are known after this one.
-        front_proxy = Proxy(address, at_once=REQUESTS_AT_ONCE, added=_AS_A_GATEWAY, renamed=REMAPPED)
-        application = with_site(front_proxy, lambda key: page_of(key))
-        front = until_the_end.enter_context(served(application, port=port))
-        url = f"http://{LOOPBACK}:{front}"
         ports = stable_ports(folder / "ports.json", PORTS)
         aws = Emulator(ports["emulator"])
         api_keys = api_keys_of(folder)
         install_emulator(programs)
         minor = minor_version()
 
-        def page_of(key: str) -> bytes | None:
-            # Loads the AWS SDK when somebody opens the first link.
-            from sakuin_local.aws.client import object_in
-
-            if not address.prefix:
-                raise NotYet
-            return object_in(aws, address.bucket, key)
-
         def database() -> Database:
             return until_the_end.enter_context(
-                database_of(folder, programs, parts, ports, migrations=MIGRATIONS, site_url=url)
+                database_of(folder, programs, ports, migrations=MIGRATIONS, site_url=url)
             )
 
         def deployment() -> dict[str, str]:
@@ -123,41 +130,23 @@ def running_stack(
             values = {**parameters(template, ports, url, minor=minor), **given}
             return deploy(aws, STACK, template, values)
 
-        def emulator_process() -> Emulator:
-            return start_emulator(folder, programs, aws)
+        def start_vectors() -> None:
+            start_embeddings(folder, programs, port=ports["embeddings"], source=vectors)
 
-        def restart_emulator() -> None:
-            # It has lost its state since it started, also the deployed template.
-            from sakuin_local.reconcile import reconcile
-
-            address.prefix = b""
-            emulator_process()
-            outputs = deployment()
-            address.set(aws, outputs)
-            show(reconcile(_environment(url, api_keys, outputs, aws, supabase.result(), ports)))
+        def start_store() -> None:
+            start_turbopuffer(folder, programs, port=ports["turbopuffer"])
 
         layers = steps.start("Lambda layers", lambda: build_layers(TEMPLATE, programs, minor=minor))
-        emulator = steps.start(
-            "AWS emulator", lambda: parts.start("emulator", emulator_process, again=restart_emulator)
-        )
-        embeddings = steps.start(
-            "embeddings",
-            lambda: parts.start("embeddings", lambda: start_embeddings(folder, programs, port=ports["embeddings"])),
-        )
-        turbopuffer = steps.start(
-            "turbopuffer",
-            lambda: parts.start("turbopuffer", lambda: start_turbopuffer(folder, programs, port=ports["turbopuffer"])),
-        )
+        emulator = steps.start("AWS emulator", lambda: start_emulator(folder, programs, aws))
+        vendors = steps.start("embeddings", start_vectors), steps.start("turbopuffer", start_store)
         supabase = steps.start("Postgres, migrations, PostgREST, Auth", database)
         deployed = steps.start("template.yaml deployed", deployment)
-        steps.finish([layers, emulator, embeddings, turbopuffer, supabase, deployed])
+        steps.finish([layers, emulator, *vendors, supabase, deployed], watch=programs.check)
 
         outputs = deployed.result()
-        address.set(aws, outputs)
         environment = _environment(url, api_keys, outputs, aws, supabase.result(), ports) | _user(folder)
         write_environment(folder / "env", environment)
-        until_the_end.callback((folder / "env").unlink, missing_ok=True)
-        yield Stack(url, api_keys.knowledge, outputs, environment, programs, parts, was_killed)
+        yield Stack(url, api_keys.knowledge, outputs, environment, programs, aws, was_killed)
 
 
 def parameters(template: Template, ports: Mapping[str, int], url: str, *, minor: str) -> dict[str, str]:
@@ -176,13 +165,9 @@ def parameters(template: Template, ports: Mapping[str, int], url: str, *, minor:
         "EmbeddingPassagePrefix": "passage: ",
         "ApiUrl": url,
         "BaseUrl": url,
-        "Webhooks": "private",
         # The local endpoint has embeddings only, no language model.
         "LearnsModel": "",
         "TurbopufferBaseUrl": f"http://{LOOPBACK}:{ports['turbopuffer']}",
-        # The emulator has no limit of an account.
-        "PageWorkers": "5",
-        "EmbedWorkers": "5",
     }
 
 

@@ -2,14 +2,24 @@
 
 import os
 import sys
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from sakuin_local.processes import Programs, answers, until_ready
 
 
-def start_embeddings(folder: Path, programs: Programs, *, port: int) -> None:
+@dataclass(frozen=True, slots=True)
+class VectorSource:
+    """A deployment whose embedding model answers instead of that of this machine."""
+
+    url: str
+    key: str = field(repr=False)
+
+
+def start_embeddings(folder: Path, programs: Programs, *, port: int, source: VectorSource | None = None) -> None:
     """Starts the embeddings endpoint on `port` with its cache in `folder`; returns when the model is loaded."""
-    _start("embeddings", folder / "vectors.sqlite", programs, port)
+    more, key = ((source.url,), {"SAKUIN_PUSH_KEY": source.key}) if source else ((), {})
+    _start("embeddings", folder / "vectors.sqlite", programs, port, *more, **key)
 
 
 def start_turbopuffer(folder: Path, programs: Programs, *, port: int) -> None:
@@ -17,7 +27,7 @@ def start_turbopuffer(folder: Path, programs: Programs, *, port: int) -> None:
     _start("turbopuffer", folder / "turbopuffer", programs, port)
 
 
-def _start(name: str, data: Path, programs: Programs, port: int) -> None:
-    command: list[str | Path] = [sys.executable, "-m", f"sakuin_local.{name}", str(port), data]
-    running = programs.start(name, command, {"PATH": os.defpath, "LANG": "C.UTF-8"})
+def _start(name: str, data: Path, programs: Programs, port: int, *more: str, **environment: str) -> None:
+    command: list[str | Path] = [sys.executable, "-m", f"sakuin_local.{name}", str(port), data, *more]
+    running = programs.start(name, command, {"PATH": os.defpath, "LANG": "C.UTF-8", **environment})
     until_ready(running, lambda: answers(port, "/healthz"))

@@ -35,7 +35,7 @@ create table public.material (
   sequencer text collate "C" not null,
   version_id text,
   status text not null check (status in ('ready', 'failed', 'deleted')),
-  error text,
+  error jsonb check (error ? 'code'),
   generation bigint not null default 1,
   -- The searchable version. It differs from the newest one if that could not be read.
   indexed_sequencer text collate "C",
@@ -53,14 +53,28 @@ create table public.material (
   learns_files jsonb not null default '{}',
   -- The version before an upload that lost much of the page, while the page lacks that (collapse_of).
   collapse jsonb,
-  -- What its author can correct in the version that was read last: [{severity, rule, anchor, message}].
+  -- What its author can correct in the version that was read last: [{severity, rule, anchor, message}]. A message, and each
+  -- other reason in the database, is {code, values}: a code of the catalogue of texts, below `said.`, and its values.
   findings jsonb not null default '[]',
   -- When the page was last requested to build an index version, to limit repeated requests.
   build_requested_at timestamptz,
   -- Sequencers do not order this material's versions: events are rejected, and the worker asks the bucket instead.
   sequencer_unreliable boolean not null default false,
-  updated_at timestamptz not null default now()
+  -- Messages about it (7_upkeep).
+  work jsonb,
+  -- A page that was never indexed is shown while it waits.
+  is_shown boolean not null generated always as (status <> 'deleted' or coalesce(work ? 'since', false)) stored,
+  updated_at timestamptz not null default now(),
+  -- What an event says of the page: its status and its newest version; and what the last event said.
+  version_state text collate "C" not null generated always as (
+    case status when 'deleted' then status else status || ' ' || coalesce(version_id, sequencer) end) stored,
+  -- Empty since a change: the bus may have accepted an event whose answer was lost.
+  announced text collate "C" not null default 'deleted'
 );
+-- The pages whose event was not sent are few. Nobody follows the canary's page.
+create index material_unannounced on public.material (material)
+  where announced <> version_state and not starts_with(material, '_sakuin/');
+create index material_waiting on public.material (material) where work ? 'since';
 create index material_key on public.material (key);
 create index material_last_segment on public.material (regexp_replace(material, '^.*/', ''));
 -- Each search needs the number of all chunks.
@@ -77,8 +91,9 @@ create table public.knowledge_chunks (
   position integer not null,
   title text not null,
   content text not null,
-  learns text[] not null check (cardinality(learns) between 3 and 5),
-  learns_source text not null check (learns_source in ('author', 'model', 'provisional', 'written', 'rules')),
+  -- None: a section that only its heading names, whose list neither its author nor a language model wrote.
+  learns text[] not null check (cardinality(learns) between 3 and 5 or learns = '{}'),
+  learns_source text not null check (learns_source in ('author', 'model', 'provisional', 'rules')),
   learns_given text[],
   -- The text that a language model is asked about: its key in learns_cache; null if it is not asked.
   learns_key text collate "C",
@@ -122,7 +137,7 @@ create table public.upload_result (
   key text collate "C" not null,
   version_id text collate "C" not null,
   outcome text not null,
-  reason text,
+  reason jsonb check (reason ? 'code'),
   recorded_at timestamptz not null default now(),
   primary key (key, version_id)
 );
@@ -158,7 +173,9 @@ create table public.authored_file (
   version_id text,
   folder text collate "C",
   names text[],
-  applied_at timestamptz not null default now()
+  applied_at timestamptz not null default now(),
+  -- Messages about it (7_upkeep).
+  work jsonb
 );
 
 -- ---------------------------------------------------------------- the fence
@@ -166,20 +183,8 @@ create table public.authored_file (
 -- of the key (its status), `indexed_sequencer` what is searchable. They differ after a version that could not be read:
 -- an older, readable version that arrives late still counts then.
 
--- Finishes the work on a file's event, unless the outcome says that its message became a dead letter.
-create function public.finish_file_work(p_source jsonb, p_outcome text) returns void
-language plpgsql set search_path = public, extensions as $$
-begin
-  if p_outcome <> 'failed' or not exists (
-    select from unfinished_work u where u.kind = 'file' and u.subject = p_source->>'key' and u.state = 'failed'
-  ) then
-    perform finish_work(jsonb_build_object('kind', 'file', 'subject', p_source->>'key', 'fingerprint', '',
-                                           'sequencer', p_source->>'sequencer'), p_outcome = 'applied');
-  end if;
-end $$;
-
--- Records the outcome of an uploaded version and finishes the work on it.
-create function public.record_upload_result(p_source jsonb, p_outcome text, p_reason text) returns void
+-- Records the outcome of an uploaded version. Its page or file no longer waits.
+create function public.record_upload_result(p_source jsonb, p_outcome text, p_reason jsonb) returns void
 language plpgsql set search_path = public, extensions as $$
 begin
   -- The reason why a current file cannot be read stays.
@@ -189,12 +194,13 @@ begin
   select p_source->>'key', p_source->>'version_id', p_outcome, p_reason
   where p_source->>'version_id' is not null
   on conflict (key, version_id) do update set outcome = excluded.outcome, reason = excluded.reason, recorded_at = now();
-  perform finish_file_work(p_source, p_outcome);
+  update material m set work = null where m.key = p_source->>'key' and m.work is not null;
+  update authored_file f set work = null where f.key = p_source->>'key' and f.work is not null;
 end $$;
 
--- Makes p_chunks the searchable chunks of a material: deletes missing ones, writes new and changed ones, and records these
--- changes (6_changes). A chunk of which only the words changed keeps its row, its vectors and its generation. One whose
--- place on the page, fingerprint or passages alone changed is the same to readers.
+-- Makes p_chunks the searchable chunks of a material: deletes missing ones, and writes new and changed ones. A chunk of
+-- which only the words changed keeps its row, its vectors and its generation. One whose place on the page, fingerprint or
+-- passages alone changed is the same to readers.
 create function public.replace_chunks(
   p_material text, p_chunks jsonb, p_fingerprint text, p_generation bigint
 ) returns void language plpgsql set search_path = public, extensions as $$
@@ -206,7 +212,7 @@ begin
     delete from knowledge_chunks k
     where k.material = p_material
       and not exists (select from jsonb_array_elements(p_chunks) c where c->>'id' = k.id)
-    returning k.*
+    returning k.id
   ), written as (
     insert into knowledge_chunks as k
     select r.* from jsonb_array_elements(p_chunks) c cross join jsonb_populate_record(null::knowledge_chunks,
@@ -221,38 +227,14 @@ begin
       illustrates = excluded.illustrates, fingerprint = excluded.fingerprint, generation = excluded.generation
     where to_jsonb(k) - 'generation' <> to_jsonb(excluded) - 'generation'
     returning k.*
-  ), changes as (
-    select w.id, case when o.id is null then 'added' else 'changed' end as event, null as moved_to
-    from written w left join old o using (id)
+  )
+  update material m set changed_at = now()
+  where m.material = p_material and (exists (select from gone) or exists (
+    select from written w left join old o using (id)
     where (o.title, o.content, o.learns, o.type, o.category, o.level, o.page_title, o.section, o.language,
            o.prerequisites, o.illustrates)
       is distinct from (w.title, w.content, w.learns, w.type, w.category, w.level, w.page_title, w.section, w.language,
-                        w.prerequisites, w.illustrates)
-    union all
-    select g.id, case when coalesce(n.id, elsewhere.id) is null then 'removed' else 'moved' end,
-           coalesce(n.id, elsewhere.id)
-    from gone g
-    left join (
-      select w.content_hash, min(w.id) as id from written w where w.id not in (select o.id from old o)
-      group by w.content_hash) n using (content_hash)
-    -- On a page that was written before.
-    left join lateral (
-      select k.id from page_index_version f join embedded_text t using (space) join knowledge_chunks k on k.id = t.id
-      where n.id is null and f.fingerprint = g.fingerprint and t.text_hash = g.text_hashes[1]
-        and k.material <> p_material and k.content_hash = g.content_hash
-      order by k.anchor <> g.anchor, k.id limit 1) elsewhere on true
-  )
-  insert into change as c (owner, topic, subject, event, generation, moved_to)
-  select '', 'explanation', x.id, x.event, p_generation, x.moved_to from changes x
-  -- Nobody follows the canary's page.
-  where not starts_with(p_material, '_sakuin/')
-  on conflict (owner, topic, subject) do update set
-    -- No reader has seen an addition without a number.
-    event = case when (c.event, excluded.event) = ('added', 'changed') and c.number is null then 'added'
-                 else excluded.event end,
-    generation = excluded.generation, moved_to = excluded.moved_to, changed_at = now(), number = null,
-    added = case when excluded.event = 'added' then null else c.added end;
-  if found then update material m set changed_at = now() where m.material = p_material; end if;
+                        w.prerequisites, w.illustrates)));
 
   perform add_texts(p_chunks, p_fingerprint);
   update stored_row r set id = c->>'id' from jsonb_array_elements(p_chunks) c where r.row_id = c->>'row_id' and r.id is null;
@@ -291,9 +273,35 @@ language sql stable set search_path = public, extensions as $$
   order by w.since, w.key limit 1
 $$;
 
+-- What the next event says of a page; null if the last one said it. It has no text of the page.
+create function public.announcement_of(r public.material) returns jsonb
+language sql immutable set search_path = public, extensions as $$
+  select jsonb_build_object(
+    'material', r.material, 'state', r.version_state, 'status', r.status, 'version_id', r.version_id,
+    'generation', r.generation, 'explanations', r.chunks_count, 'searchable_version_id', r.indexed_version_id,
+    'error', r.error)
+  where r.announced <> r.version_state and not starts_with(r.material, '_sakuin/')
+$$;
+
+-- At most p_limit pages after p_after, by name, that changed p_seconds ago or before and whose event was not sent.
+create function public.unannounced_pages(p_after text, p_seconds integer, p_limit integer) returns jsonb
+language sql stable set search_path = public, extensions as $$
+  select coalesce(jsonb_agg(announcement_of(u) order by u.material), '[]') from (
+    select m.* from material m
+    where m.announced <> m.version_state and not starts_with(m.material, '_sakuin/')
+      and m.material > p_after and m.updated_at <= now() - make_interval(secs => p_seconds)
+    order by m.material limit p_limit) u
+$$;
+
+-- Records what events said of pages: {material: state}. A page that changed meanwhile gets another event.
+create function public.mark_announced(p_states jsonb) returns void
+language sql set search_path = public, extensions as $$
+  update material m set announced = s.value from jsonb_each_text(p_states) s where m.material = s.key
+$$;
+
 -- Applies a version of a key that does not own the material: it waits, or it replaces a deleted owner.
 create function public.apply_other_key(
-  r public.material, p_source jsonb, p_deleted boolean, p_error text, p_chunks jsonb, p_fingerprint text,
+  r public.material, p_source jsonb, p_deleted boolean, p_error jsonb, p_chunks jsonb, p_fingerprint text,
   p_learns_files jsonb, p_page_hash text, p_findings jsonb
 ) returns jsonb language plpgsql set search_path = public, extensions as $$
 declare
@@ -313,8 +321,8 @@ begin
       sequencer = excluded.sequencer, version_id = excluded.version_id, deleted = excluded.deleted,
       since = case when w.deleted then now() else w.since end;
     outcome := case when p_deleted then 'applied' else 'waiting' end;
-    perform record_upload_result(p_source, outcome,
-                                 case when not p_deleted then 'the material belongs to the key ' || r.key end);
+    perform record_upload_result(p_source, outcome, case when not p_deleted then
+      jsonb_build_object('code', 'page.other_key', 'values', jsonb_build_object('key', r.key)) end);
     return jsonb_build_object('outcome', outcome, 'generation', r.generation);
   end if;
 
@@ -328,6 +336,17 @@ begin
   where m.material = r.material;
   return public.apply_material(r.material, p_source, p_deleted, p_error, p_chunks, p_fingerprint,
                                p_learns_files, null, p_page_hash, p_findings);
+end $$;
+
+-- What a worker knows of a page before it changes it: {page, null if there is none, index_versions}.
+create function public.page_record(p_material text) returns jsonb
+language plpgsql stable set search_path = public, extensions as $$
+begin
+  return jsonb_build_object('index_versions', index_versions(), 'page', (
+    select jsonb_build_object(
+      'generation', m.generation, 'status', m.status, 'key', m.key, 'indexed_version_id', m.indexed_version_id,
+      'fingerprint', m.fingerprint, 'page_hash', m.page_hash)
+    from material m where m.material = p_material));
 end $$;
 
 -- Adds the row of a material, without a version. A change without a source adds none.
@@ -349,13 +368,16 @@ $$;
 --   p_expected_generation: the generation of the row when it was read. The same version again, and a change without a
 --     source, apply only if the row still has it. The same page applies only if the row has p_page_hash.
 --   p_page_hash, p_findings: see material.
--- Returns {outcome, generation, next_owner, uploaded_at, state}; uploaded_at only if this upload is searchable now and was
--- not before, the row as `state` if it has another page. A superseded version has no upload_result: the bucket may still
--- show that it is the current one.
+--   p_vectors: {space, vectors: {text_hash: vector}}, new ones of the chunks; they are stored whatever the outcome is.
+--   p_bucket: {version_id} that the bucket had after p_expected_generation was read; null if it has no object. The
+--     sequencer does not count then (apply_current). Without it, the sequencer decides.
+-- Returns {outcome, generation, next_owner, uploaded_at, announcement}; uploaded_at only if this upload is searchable now
+-- and was not before. Superseded by its sequencer, a version has no upload_result: it may be the bucket's current one, and
+-- the caller compares it (p_bucket).
 create function public.apply_material(
-  p_material text, p_source jsonb, p_deleted boolean, p_error text, p_chunks jsonb, p_fingerprint text,
+  p_material text, p_source jsonb, p_deleted boolean, p_error jsonb, p_chunks jsonb, p_fingerprint text,
   p_learns_files jsonb, p_expected_generation bigint, p_page_hash text default null,
-  p_findings jsonb default '[]'
+  p_findings jsonb default '[]', p_vectors jsonb default null, p_bucket jsonb default null
 ) returns jsonb language plpgsql set search_path = public, extensions as $$
 declare
   r material;
@@ -363,16 +385,27 @@ declare
   generation_now bigint;
   newest boolean;
   searchable text;
+  state text collate "C";
   lost jsonb;
   is_same constant boolean := p_chunks is null and not p_deleted and p_error is null;
 begin
+  if p_vectors is not null then
+    insert into knowledge_vector (space, text_hash, embedding)
+    select p_vectors->>'space', v.key, v.value::halfvec from jsonb_each_text(p_vectors->'vectors') v
+    -- In one order, so that two workers cannot deadlock.
+    order by v.key collate "C" on conflict do nothing;
+  end if;
   if not is_same then perform add_material(p_material, p_source); end if;
   select * into r from material m where m.material = p_material for update;
   if not found or (p_chunks->0->>'staged_at')::bigint <> r.generation
+     or p_bucket is not null and r.generation <> coalesce(p_expected_generation, 0)
      or is_same and (r.status, r.key, r.fingerprint, r.page_hash)
                     is distinct from ('ready', p_source->>'key', p_fingerprint, p_page_hash) then
-    return jsonb_build_object('outcome', 'conflict', 'generation', coalesce(r.generation, 0),
-                              'state', case when r.material is not null and is_same then to_jsonb(r) end);
+    return jsonb_build_object('outcome', 'conflict', 'generation', coalesce(r.generation, 0));
+  end if;
+  if p_bucket is not null then
+    return public.apply_current(r, p_source, p_deleted, p_error, p_chunks, p_fingerprint, p_learns_files, p_page_hash,
+                                p_findings, p_bucket->>'version_id');
   end if;
 
   if seq is null then
@@ -397,16 +430,19 @@ begin
 
   searchable := r.indexed_version_id;
   generation_now := r.generation + 1;
+  state := case when not newest then r.version_state when p_deleted then 'deleted'
+                else 'ready ' || coalesce(p_source->>'version_id', seq) end;
   if p_error is not null then
     update material m set
       sequencer = seq, version_id = p_source->>'version_id', status = 'failed', error = p_error,
       findings = p_findings,
+      announced = case when m.version_state = 'failed ' || coalesce(p_source->>'version_id', seq) then m.announced
+                       else '' end,
       generation = generation_now, updated_at = now()
     where m.material = p_material
     returning * into r;
-    perform record_page_change(r);
     perform record_upload_result(p_source, 'failed', p_error);
-    return jsonb_build_object('outcome', 'failed', 'generation', generation_now);
+    return jsonb_build_object('outcome', 'failed', 'generation', generation_now, 'announcement', announcement_of(r));
   end if;
 
   -- The same version or page again has lost nothing more.
@@ -414,8 +450,9 @@ begin
                when not p_deleted then collapse_of(r, p_chunks) end;
   if not is_same then
     perform replace_chunks(p_material, case when p_deleted then '[]' else p_chunks end, p_fingerprint, generation_now);
-    perform record_pending_learns(p_material, p_source is not null);
   end if;
+  -- Also for the same page: its pending row is gone if the version before was deleted from the bucket.
+  perform record_pending_learns(p_material, p_source is not null and not is_same);
   update material m set
     sequencer = case when newest then seq else m.sequencer end,
     version_id = case when newest then p_source->>'version_id' else m.version_id end,
@@ -433,61 +470,59 @@ begin
     chunks_count = case when p_deleted then 0 when is_same then m.chunks_count else jsonb_array_length(p_chunks) end,
     complete_spaces = case when is_same then m.complete_spaces else spaces_with_all_vectors(m.material) end,
     indexed_at = case when p_deleted then null else now() end,
-    updated_at = now()
+    -- An upload of the same page is no news.
+    announced = case when is_same and newest and m.announced = m.version_state then state
+                     when state <> m.version_state then '' else m.announced end,
+    work = null, updated_at = now()
   where m.material = p_material
   returning * into r;
-  perform record_page_change(r);
   -- Reconciliation compares the files that have a row: this one may be removed, and all its events lost.
   insert into authored_file (key, version_id)
   select f.key, '' from jsonb_each_text(p_learns_files) f where f.value is not null on conflict do nothing;
   perform record_upload_result(p_source, 'applied', null);
   return jsonb_build_object(
     'outcome', 'applied', 'generation', generation_now, 'next_owner', public.next_owner_of(r),
-    'uploaded_at', case when not p_deleted and searchable is distinct from p_source->>'version_id'
+    'announcement', announcement_of(r), 'uploaded_at', case when not p_deleted and searchable is distinct from p_source->>'version_id'
                         then p_source->>'uploaded_at' end);
 end $$;
 
--- Applies a version (or, with p_deleted, a deletion) that is the bucket's current one, whatever its sequencer is.
--- Sequencers start again in a new bucket and in an emulator that lost its data; a lost event or a removed delete marker
--- has none. It applies only if the row still has p_expected_generation (null: no row). An empty sequencer is unknown:
--- that of the row stays.
+-- Applies a version (or, with p_deleted, a deletion) whatever its sequencer is, if it is the bucket's current one (p_bucket;
+-- null: no object) and the row has another. Sequencers start again in a new bucket and in an emulator that lost its data; a
+-- lost event or a removed delete marker has none. An empty sequencer is unknown: that of the row stays.
 create function public.apply_current(
-  p_material text, p_source jsonb, p_deleted boolean, p_error text, p_chunks jsonb, p_fingerprint text,
-  p_learns_files jsonb, p_expected_generation bigint, p_page_hash text default null,
-  p_findings jsonb default '[]'
+  r public.material, p_source jsonb, p_deleted boolean, p_error jsonb, p_chunks jsonb, p_fingerprint text,
+  p_learns_files jsonb, p_page_hash text, p_findings jsonb, p_bucket text
 ) returns jsonb language plpgsql set search_path = public, extensions as $$
 declare
-  r material;
+  owns constant boolean := r.key = p_source->>'key';
   fence text;
   done jsonb;
 begin
-  perform add_material(p_material, p_source);
-  select * into r from material m where m.material = p_material for update;
-  if r.generation <> coalesce(p_expected_generation, 0) then
-    return jsonb_build_object('outcome', 'conflict', 'generation', r.generation);
+  if p_deleted <> (p_bucket is null) or p_source->>'version_id' <> p_bucket
+     or owns and (case r.status when 'deleted' then p_deleted else r.version_id = p_bucket end) then
+    perform record_upload_result(p_source, 'superseded', null);
+    return jsonb_build_object('outcome', 'superseded', 'generation', r.generation, 'next_owner', next_owner_of(r));
   end if;
 
   -- Without a sequencer in the row, this version is the newest.
-  if r.key = p_source->>'key' then
+  if owns then
     fence := r.sequencer;
     update material m set bucket = p_source->>'bucket', sequencer = '', indexed_sequencer = null,
       sequencer_unreliable = false
-    where m.material = p_material;
+    where m.material = r.material;
   else
     select w.sequencer into fence from competing_key w where w.key = p_source->>'key' for update;
     update competing_key w set bucket = p_source->>'bucket', sequencer = '' where w.key = p_source->>'key';
-    update material m set sequencer_unreliable = false where m.material = p_material;
+    update material m set sequencer_unreliable = false where m.material = r.material;
   end if;
   -- No sequencer sorts before '0'.
   fence := coalesce(nullif(p_source->>'sequencer', ''), nullif(fence, ''), '0');
-  done := apply_material(p_material, p_source || jsonb_build_object('sequencer', fence), p_deleted,
+  done := apply_material(r.material, p_source || jsonb_build_object('sequencer', fence), p_deleted,
                          p_error, p_chunks, p_fingerprint, p_learns_files, r.generation, p_page_hash, p_findings);
   update material m set sequencer_unreliable = r.sequencer_unreliable or m.key = p_source->>'key',
     generation = greatest(m.generation, r.generation + 1)
-  where m.material = p_material
+  where m.material = r.material
   returning * into r;
-  -- The current version finishes every event of its key, whatever sequencer it has.
-  if done->>'outcome' <> 'superseded' then perform finish_file_work(p_source, done->>'outcome'); end if;
   return done || jsonb_build_object('generation', r.generation);
 end $$;
 
@@ -651,8 +686,8 @@ $$;
 -- ---------------------------------------------------------------- vectors
 
 -- The vector of each passage by its name, the hash of the text that it is part of and its number there
--- (sakuin/retrieval/passages.py). The writer of a page stores its vectors in portions, before the transaction that applies
--- the page: adding one to the graph takes milliseconds. No search sees a text that no chunk has.
+-- (sakuin/retrieval/passages.py). The writer of a page stores its vectors in portions, all but the last before the
+-- transaction that applies the page: adding one to the graph takes milliseconds. No search sees a text that no chunk has.
 create table public.knowledge_vector (
   space text collate "C" not null,
   text_hash text collate "C" not null,
@@ -664,7 +699,7 @@ create index knowledge_vector_embedding on public.knowledge_vector using hnsw (e
   where not starts_with(space, 'turbopuffer-');
 
 -- The passages that a chunk is embedded as, in each space. The other columns of a chunk are the same in all versions
--- (docs/decisions/0031).
+-- (docs/decisions/0590).
 create table public.embedded_text (
   id text collate "C" not null references public.knowledge_chunks on delete cascade,
   space text collate "C" not null,
@@ -675,8 +710,8 @@ create table public.embedded_text (
 -- Finds the chunks of a vector, and the same sample for every question: hashes order texts at random.
 create index embedded_text_vector on public.embedded_text (space, text_hash, id);
 
--- The vectors of texts that no chunk has. They are deleted after 30 days (delete_unused_texts). An update of a vector's own
--- row would add it to the graph again.
+-- The vectors of texts that no chunk has. They are deleted after 30 days (delete_unused_texts), those of the canary at once
+-- (remove_texts). An update of a vector's own row would add it to the graph again.
 create table public.unused_vector (
   space text collate "C" not null,
   text_hash text collate "C" not null,
@@ -766,6 +801,13 @@ begin
   left join jsonb_to_recordset(p_chunks) as c(id text, row_id text) on c.id = k.id
   where k.material = p_material and r.id = k.id and case when r.space = any (spaces) then r.row_id is distinct from c.row_id
     else not exists (select from embedded_text t where t.id = k.id and t.space = r.space) end;
+  -- The text of the canary is another one in each run.
+  if starts_with(p_material, '_sakuin/') then
+    delete from knowledge_vector v using knowledge_chunks k
+    where k.material = p_material and v.space = any (spaces_of_template(k.fingerprint)) and v.text_hash = any (k.text_hashes)
+      and not exists (select from embedded_text t where (t.space, t.text_hash) = (v.space, v.text_hash))
+      and not exists (select from jsonb_array_elements(p_chunks) c where c->'text_hashes' ? v.text_hash);
+  end if;
 end $$;
 
 -- The spaces in which each chunk of a material has a vector.
@@ -866,7 +908,8 @@ create table public.posting (
   impacts smallint[] not null,
   n integer not null generated always as (cardinality(chunks)) stored,
   primary key (term, block) include (n)
-);
+-- Room on each page for the rows of the next import.
+) with (fillfactor = 80, autovacuum_vacuum_scale_factor = .02);
 
 -- Consecutive pages get different blocks, so that their writers do not wait for each other.
 create function public.posting_block(p_number integer) returns integer
@@ -967,8 +1010,7 @@ declare
   stale integer[] := array(
     select w.number from chunk_words w where w.material = p_material and w.is_current and w.number <> all (words));
 begin
-  perform require(cardinality(words) = jsonb_array_length(p_chunks), '23505',
-                  'The words of this page were deleted before it was applied');
+  perform require(cardinality(words) = jsonb_array_length(p_chunks), '23505', 'record.words');
   if (select sum(cardinality(w.terms)) from chunk_words w where w.number = any (stale)) > 60000 then
     update chunk_words w set is_current = false, changed_at = '-infinity' where w.number = any (stale);
     stale := '{}';
@@ -1167,6 +1209,15 @@ end $$;
 
 -- ---------------------------------------------------------------- the search
 
+-- Whether a chunk passes the filters. Only the canary, which names its page, finds that page.
+create function public.passes(
+  k public.knowledge_chunks, p_type text, p_category text, p_level text, p_material text, p_in text
+) returns boolean language sql immutable
+-- Bound to its tables when it is created, so that it needs no search_path and is a part of the query that calls it.
+return (p_type is null or k.type = p_type) and (p_category is null or k.category = p_category)
+  and (p_level is null or k.level = p_level) and (p_material is null or k.material = p_material)
+  and (p_in is null or starts_with(k.material, p_in)) and (p_material is not null or not starts_with(k.material, '_sakuin/'));
+
 -- The vector of a question as it would be in a language of p_sample passages: moved by the difference between the mean of
 -- that language and that of the nearest one. Null if it is the nearest.
 create function public.vector_in_language(p_space text, p_sample integer, p_vector extensions.halfvec, p_language text)
@@ -1204,7 +1255,7 @@ create function public.search_candidates(
   p_posting_budget integer, p_expected text default null, p_type text default null, p_category text default null,
   p_level text default null, p_material text default null, p_in text default null, p_folders text[] default '{""}'
 ) returns json
-language plpgsql set search_path = public, extensions set jit = off set max_parallel_workers_per_gather = 0
+language plpgsql stable set search_path = public, extensions set jit = off set max_parallel_workers_per_gather = 0
 set enable_mergejoin = off as $$
 #variable_conflict use_column
 declare
@@ -1244,8 +1295,7 @@ begin
     if is_filtered and not is_narrow then
       is_narrow := not exists (
         select from knowledge_chunks k
-        where (p_type is null or k.type = p_type) and (p_category is null or k.category = p_category)
-          and (p_level is null or k.level = p_level) and (p_in is null or starts_with(k.material, p_in)) offset 1000);
+        where passes(k, p_type, p_category, p_level, p_material, p_in) offset 1000);
     end if;
     perform set_config('hnsw.ef_search', least(1000, 2 * p_depth)::text, true);
     for leg in
@@ -1276,9 +1326,7 @@ begin
             select e.id from embedded_text e
             where e.space = v.space and e.text_hash = v.text_hash
               and (not is_filtered and leg.language is null or exists (
-                select from knowledge_chunks k where k.id = e.id and (p_type is null or k.type = p_type)
-                  and (p_category is null or k.category = p_category) and (p_level is null or k.level = p_level)
-                  and (p_in is null or starts_with(k.material, p_in))
+                select from knowledge_chunks k where k.id = e.id and passes(k, p_type, p_category, p_level, p_material, p_in)
                   and (leg.language is null or lower(split_part(k.language, '-', 1)) = leg.language))) offset 0) t
           where v.space = p_space and not starts_with(v.space, 'turbopuffer-')
           order by v.embedding <=> vector limit 2 * leg.depth
@@ -1292,9 +1340,7 @@ begin
         ids := array(
           select k.id from knowledge_chunks k join embedded_text e on e.id = k.id and e.space = p_space
           join knowledge_vector v on v.space = e.space and v.text_hash = e.text_hash
-          where (p_type is null or k.type = p_type) and (p_category is null or k.category = p_category)
-            and (p_level is null or k.level = p_level) and (p_material is null or k.material = p_material)
-            and (p_in is null or starts_with(k.material, p_in))
+          where passes(k, p_type, p_category, p_level, p_material, p_in)
             and (leg.language is null or lower(split_part(k.language, '-', 1)) = leg.language)
           group by k.id order by min(v.embedding <=> vector), k.id limit leg.depth);
       end if;
@@ -1306,8 +1352,7 @@ begin
     -- So few that the search for p_depth of them, best first, would look at more chunks: at p_depth times total through their number.
     passing := array(
       select w.number from knowledge_chunks k join chunk_words w on w.id = k.id and w.is_current
-      where (p_type is null or k.type = p_type) and (p_category is null or k.category = p_category)
-        and (p_level is null or k.level = p_level) and (p_in is null or starts_with(k.material, p_in))
+      where passes(k, p_type, p_category, p_level, p_material, p_in)
       limit sqrt(p_depth * total) + 1);
     if cardinality(passing) > sqrt(p_depth * total) then
       passing := null;
@@ -1368,9 +1413,7 @@ begin
       cross join lateral (
         select k.id from knowledge_chunks k
         where k.id = (select w.id from chunk_words w where w.number = s.chunk and w.is_current)
-          and (p_type is null or k.type = p_type) and (p_category is null or k.category = p_category)
-          and (p_level is null or k.level = p_level) and (p_material is null or k.material = p_material)
-          and (p_in is null or starts_with(k.material, p_in))
+          and passes(k, p_type, p_category, p_level, p_material, p_in)
         offset 0) k
       order by s.score desc, s.chunk limit p_depth) m
   ), found as materialized (
@@ -1393,10 +1436,8 @@ begin
         where f.type = 'example' and p_type is null
         union all select p_expected, false where p_expected is not null) e
       where e.id not in (select f.id from found f) group by e.id) o
-    cross join lateral (select k.* from knowledge_chunks k where k.id = o.id offset 0) k
-    where (p_type is null or k.type = p_type) and (p_category is null or k.category = p_category)
-      and (p_level is null or k.level = p_level) and (p_material is null or k.material = p_material)
-      and (p_in is null or starts_with(k.material, p_in))
+    cross join lateral (
+      select k.* from knowledge_chunks k where k.id = o.id and passes(k, p_type, p_category, p_level, p_material, p_in) offset 0) k
   ), unread as materialized (
     select a.term from asked a where a.slot not in (select s.slot from slots s)
   ), words as (
@@ -1426,7 +1467,7 @@ begin
         'cosine', (select 1 - min(v.embedding <=> query_vector) from embedded_text e
                    join knowledge_vector v using (space, text_hash) where e.id = c.id and e.space = p_space))), '[]')
       from candidates c left join matched m using (id)
-      -- Only the canary, which names its page, finds it.
+      -- Without filters nothing above asks where a page is.
       where p_material is not null or not starts_with(c.material, '_sakuin/'))));
 end $$;
 
@@ -1463,12 +1504,10 @@ language sql stable set search_path = public, extensions set jit = off set enabl
       select coalesce(jsonb_agg(jsonb_build_object('id', k.id, 'row', r.row_id, 'type', k.type, 'language', k.language, 'is_found', c.is_found,
         'illustrates', (select coalesce(jsonb_agg(k.material || '#' || i), '[]') from unnest(k.illustrates) i))
         order by k.id), '[]')
-      from candidates c cross join lateral (select k.* from knowledge_chunks k where k.id = c.id offset 0) k
-      left join stored_row r on r.id = c.id and r.space = p_space
-      where (p_type is null or k.type = p_type) and (p_category is null or k.category = p_category)
-        and (p_level is null or k.level = p_level) and (p_material is null or k.material = p_material)
-        and (p_in is null or starts_with(k.material, p_in))
-        and (p_material is not null or not starts_with(k.material, '_sakuin/'))))
+      from candidates c
+      cross join lateral (
+        select k.* from knowledge_chunks k where k.id = c.id and passes(k, p_type, p_category, p_level, p_material, p_in) offset 0) k
+      left join stored_row r on r.id = c.id and r.space = p_space))
   from whole w
 $$;
 
@@ -1483,8 +1522,35 @@ language sql stable set search_path = public, extensions as $$
   from knowledge_chunks k where k.id = any (p_ids)
 $$;
 
+-- For each list of terms, whether a chunk that passes the filters has all of them.
+create function public.has_terms(
+  p_terms jsonb, p_type text default null, p_category text default null, p_level text default null,
+  p_material text default null, p_in text default null
+) returns jsonb
+language sql stable set search_path = public, extensions set jit = off set enable_seqscan = off as $$
+  select coalesce(jsonb_agg(exists (
+    select from (
+      select t.term from jsonb_array_elements_text(s.terms) as t(term)
+      order by (select coalesce(sum(p.n), 0) from posting p where p.term = t.term) limit 1) rarest
+    join posting p using (term)
+    cross join lateral unnest(p.chunks) as h(number)
+    cross join lateral (
+      select w.id from chunk_words w
+      where w.number = h.number and w.is_current and w.terms @> array(select jsonb_array_elements_text(s.terms)) offset 0) w
+    join knowledge_chunks k using (id)
+    where passes(k, p_type, p_category, p_level, p_material, p_in)) order by s.place), '[]')
+  from jsonb_array_elements(p_terms) with ordinality as s(terms, place)
+$$;
+
 -- ---------------------------------------------------------------- reading
 -- The canary's page, below _sakuin/, is in no list.
+
+-- A text without the addresses of its links (knowledge/markdown.py).
+create function public.without_addresses(p_content text) returns text
+language sql immutable set search_path = public, extensions as $$
+  select case when strpos(p_content, '](<') > 0
+    then regexp_replace(p_content, '\[((?:[^][\n]|\[[^][\n]*\])+)\]\(<[^<>\s]*>\)', '\1', 'g') else p_content end
+$$;
 
 -- The chunks in the order of the pages, after this place. What was there may be deleted: an edit of a page does not
 -- break a cursor.
@@ -1494,12 +1560,9 @@ create function public.list_concepts(
   p_in text default null
 ) returns table (id text, title text, type text, material text, anchor text, "position" integer, text text)
 language sql stable set search_path = public, extensions as $$
-  select k.id, k.title, k.type, k.material, k.anchor, k.position, left(k.content, 300)
+  select k.id, k.title, k.type, k.material, k.anchor, k.position, left(without_addresses(k.content), 300)
   from knowledge_chunks k
-  where (p_type is null or k.type = p_type) and (p_category is null or k.category = p_category)
-    and (p_level is null or k.level = p_level) and (p_material is null or k.material = p_material)
-    and (p_in is null or starts_with(k.material, p_in))
-    and (p_material is not null or not starts_with(k.material, '_sakuin/'))
+  where passes(k, p_type, p_category, p_level, p_material, p_in)
     and (p_after_material is null or (k.material, k.position) > (p_after_material, p_after_position))
   order by k.material, k.position
   limit p_limit
@@ -1593,29 +1656,28 @@ language sql stable set search_path = public, extensions as $$
   from knowledge_chunks k where k.id = any (p_ids)
 $$;
 
--- The chunks of a page in its order, from p_anchor and p_position on: {id, material, anchor, title, content, section,
--- page_title, position, line}. With p_section only those whose anchor, title or heading above is that. `line` numbers
--- the first line of each, from 1; with p_line they begin with the one that has this line.
+-- The chunks of a page in its order, from p_position on: {id, material, anchor, title, content, section, page_title,
+-- position, line}. `line` numbers the first line of each, from 1; with p_line they begin with the one that has this line.
+-- Without p_has_content they are its outline.
 create function public.read_page(
-  p_material text, p_limit integer, p_anchor text default null, p_section text default null,
-  p_position integer default null, p_line integer default null
+  p_material text, p_limit integer default null, p_position integer default 0, p_line integer default null,
+  p_has_content boolean default true
 ) returns jsonb
 language sql stable set search_path = public, extensions as $$
   select coalesce(jsonb_agg(to_jsonb(p) - array['lines', 'own'] order by p.position), '[]') from (
     select l.*, 1 + l.lines - l.own as line from (
-      select k.id, k.material, k.anchor, k.title, k.content, k.section, k.page_title, k.position, n.own,
+      select k.id, k.material, k.anchor, k.title, k.section, k.page_title, k.position, n.own,
+        case when p_has_content then k.content else '' end as content,
         -- In the order of the index, so that p_limit ends it.
         sum(n.own) over (order by k.position rows unbounded preceding) as lines
       from knowledge_chunks k
       cross join lateral (select length(k.content) - length(replace(k.content, chr(10), '')) + 1 as own) n
-      where k.material = p_material and (p_section is null or p_section in (k.anchor, k.title, k.section))
-        and k.position >= greatest(p_position, (
-          select a.position from knowledge_chunks a where a.id = p_material || '#' || p_anchor), 0)) l
+      where k.material = p_material and k.position >= p_position) l
     where p_line is null or l.lines >= p_line
     order by l.position limit p_limit) p
 $$;
 
--- The lines, from 1, that match p_pattern (retrieval/line_pattern.py), after this place in the order of the pages:
+-- The lines, from 1, that match p_pattern (retrieval/exact_text.py), after this place in the order of the pages:
 -- {found: [{id, material, anchor, title, content, position, lines}], read, ended, material, position}. It ends after
 -- p_limit chunks with such lines, or after p_seconds: a scan of a large library takes several calls, and none keeps the
 -- database busy for long.
@@ -1635,7 +1697,8 @@ declare
 begin
   for k in
     -- As much of a text as its words are indexed of (language/indexing.py).
-    select c.id, c.material, c.anchor, c.title, left(c.content, 100000) as content, c.position from knowledge_chunks c
+    select c.id, c.material, c.anchor, c.title, left(without_addresses(c.content), 100000) as content, c.position
+    from knowledge_chunks c
     where (c.material, c.position) > (coalesce(p_after_material, ''), coalesce(p_after_position, -1))
       and c.material between coalesce(p_material, p_in, '') and coalesce(p_material, p_in || chr(1114111), chr(1114111))
       and (p_in is null or starts_with(c.material, p_in)) and not starts_with(c.material, '_sakuin/')
@@ -1656,8 +1719,6 @@ begin
     end if;
   end loop;
   return jsonb_build_object('found', found, 'read', chunks_read, 'ended', true);
-exception when invalid_regular_expression then
-  perform require(false, 'PT422', 'This pattern cannot be used: ' || sqlerrm);
 end $$;
 -- Projects and what belongs to them: members, Tables, Tools, MCP endpoints, and the events of changes.
 --
@@ -1711,18 +1772,21 @@ create table public.context_table (
   -- Counts announced uploads. An import applies only if no later one was imported.
   upload bigint not null default 0,
   imported_upload bigint not null default 0,
-  import_error text,
+  import_error jsonb check (import_error ? 'code'),
   -- Strings with at least so many characters are indexed.
   chunk_threshold_chars integer not null default 200 check (chunk_threshold_chars between 1 and 1000000),
   -- The index version whose state the Tools show.
   shown_fingerprint text collate "C",
   -- A reindex was requested: compare the chunks recorded as stored with the search engine.
   check_store boolean not null default false,
+  -- Messages about it (7_upkeep).
+  work jsonb,
   created_at timestamptz not null default now(),
   updated_at timestamptz not null default now(),
   constraint body_of_its_table
     check (data_key is null or starts_with(data_key, 'tables/' || project_id || '/' || id || '/'))
 );
+create index context_table_waiting on public.context_table (id) where work ? 'since';
 create index context_table_project on public.context_table (project_id) include (id, bytes, chunks_count);
 create unique index context_table_of_project on public.context_table (id, project_id);
 
@@ -1752,7 +1816,7 @@ create table public.mcp (
   id uuid primary key default gen_random_uuid(),
   project_id uuid not null references public.project on delete cascade,
   name text collate "C" not null check (name <> ''),
-  api_key_hash text collate "C" not null,
+  api_key_hash text collate "C" not null check (api_key_hash ~ '^[0-9a-f]{64}$'),
   previous_key_hash text collate "C",
   previous_key_until timestamptz,
   status text not null default 'enabled' check (status in ('enabled', 'disabled')),
@@ -1772,7 +1836,7 @@ create index mcp_binding_tool on public.mcp_binding (tool_id);
 -- The synonyms for the questions to a project's Search Tools: groups and analyzer as in site_synonyms.
 create table public.project_synonyms (
   project_id uuid primary key references public.project on delete cascade,
-  groups jsonb not null,
+  groups jsonb not null check (jsonb_typeof(groups) = 'array' and length(groups::text) <= 1000000),
   analyzer text not null,
   updated_at timestamptz not null default now()
 );
@@ -1786,7 +1850,7 @@ create table public.key_use (
 -- Keys that the console and the command made; others are in the secret. `key_hash` is the SHA-256 of the key. One searches
 -- the library or pushes to it, in `folder` alone ('' is all of it), or reads a project, as the viewer `member_id`.
 create table public.library_key (
-  key_hash text collate "C" primary key,
+  key_hash text collate "C" primary key check (key_hash ~ '^[0-9a-f]{64}$'),
   name text not null check (char_length(name) between 1 and 200),
   created_at timestamptz not null default now(),
   purpose text not null default 'search' check (purpose in ('search', 'push', 'read')),
@@ -1794,7 +1858,7 @@ create table public.library_key (
   project_id uuid,
   member_id uuid,
   expires_at timestamptz,
-  check ((purpose = 'read') = (project_id is not null and member_id is not null)),
+  check ((purpose = 'read') = (project_id is not null) and (project_id is null) = (member_id is null)),
   foreign key (project_id, member_id) references public.project_member on delete cascade
 );
 create index library_key_member on public.library_key (project_id, member_id);
@@ -1839,20 +1903,18 @@ create unlogged table public.quota_use (
   primary key (principal, quota)
 );
 
--- The id of the request that PostgREST serves; the Lambda functions send it as a header.
-create function public.request_id_of_call() returns text
-language sql stable set search_path = public, extensions as $$
-  select left(nullif(current_setting('request.headers', true), '')::json->>'x-request-id', 128)
-$$;
-
 -- Events, written by triggers in the transaction of any change. Sent right afterwards, or by `maintain`.
 create table public.outbox (
   id bigint generated always as identity primary key,
-  event text not null check (event in ('ToolCreated', 'ToolUpdated', 'ToolDeleted', 'TableUpdated', 'TableDeleted')),
+  event text not null check (event in ('ToolCreated', 'ToolUpdated', 'ToolDeleted', 'TableUpdated', 'TableDeleted',
+                                       'ToolReady', 'ToolFailed')),
   project_id uuid not null,
   table_id uuid not null,
   tool_id uuid,
-  request_id text default public.request_id_of_call(),
+  -- Of the Table, when a Tool became ready or failed.
+  generation bigint,
+  -- Of the request that PostgREST serves; the Lambda functions send it as a header.
+  request_id text default left(nullif(current_setting('request.headers', true), '')::json->>'x-request-id', 128),
   created_at timestamptz not null default now(),
   sent_at timestamptz,
   -- When the bus last rejected it.
@@ -1892,15 +1954,20 @@ language sql stable security definer set search_path = public, extensions, pg_te
   where m.user_id = acting_user() and m.role >= p_role
 $$;
 
--- Raises an error unless a condition is true. PostgREST sends the message as the reason phrase of HTTP, too, which ends
--- at a line break: control characters, which a caller may have sent, become spaces.
-create function public.require(p_condition boolean, p_errcode text, p_message text) returns void
+-- Raises an error unless a condition is true: its message is the code of a text below `said.`, its detail the values.
+create function public.require(p_condition boolean, p_errcode text, p_code text, p_values jsonb default '{}') returns void
 language plpgsql set search_path = public, extensions as $$
 begin
   if p_condition is not true then
-    raise exception using errcode = p_errcode, message = regexp_replace(p_message, '[[:cntrl:]]', ' ', 'g');
+    raise exception using errcode = p_errcode, message = p_code, detail = p_values::text;
   end if;
 end $$;
+
+-- What a quota counts, as a reason in another one.
+create function public.counted_by(p_quota text) returns jsonb
+language sql immutable set search_path = public, extensions as $$
+  select jsonb_build_object('code', 'quota.what.' || p_quota, 'values', '{}'::jsonb)
+$$;
 
 -- The same as the defaults of `Limits`.
 create function public.default_quotas() returns jsonb
@@ -1909,8 +1976,7 @@ language sql immutable set search_path = public, extensions as $$
     "projects": 100, "members": 1000, "tables": 1000, "tools": 1000, "endpoints": 1000, "endpoint_tools": 100,
     "project_bytes": 200000000, "project_chunks": 150000, "project_daily_tokens": 100000000,
     "user_bytes": 400000000, "user_chunks": 150000, "all_bytes": 1000000000, "all_chunks": 150000,
-    "reindexes_per_hour": 60, "requests_per_minute": 1200, "sign_ins_of_address": 60, "sign_ins_of_account": 10,
-    "subscriptions": 100
+    "reindexes_per_hour": 60, "requests_per_minute": 1200, "sign_ins_of_address": 60, "sign_ins_of_account": 10
   }'::jsonb
 $$;
 
@@ -1927,14 +1993,13 @@ language sql set search_path = public, extensions as $$
 $$;
 
 -- Raises an error if p_present things and p_more exceed a quota.
-create function public.check_quota(p_present numeric, p_more numeric, p_name text, p_what text) returns void
+create function public.check_quota(p_present numeric, p_more numeric, p_name text) returns void
 language plpgsql set search_path = public, extensions as $$
 declare
   most constant bigint := quota_of(p_name);
 begin
-  perform require(p_present + p_more <= most, 'PT429', format(
-    'That would be %s %s; the limit is %s (%s). Remove some, or raise the limit.',
-    to_char(p_present + p_more, 'FM999,999,999,999,990'), p_what, to_char(most, 'FM999,999,999,999,990'), p_name));
+  perform require(p_present + p_more <= most, 'PT429', 'quota.reached', jsonb_build_object(
+    'count', p_present + p_more, 'what', counted_by(p_name), 'most', most, 'name', p_name));
 end $$;
 
 -- One count at a time for each project: simultaneous requests exceed no quota.
@@ -1943,12 +2008,21 @@ language sql set search_path = public, extensions as $$
   select pg_advisory_xact_lock(hashtextextended('quotas of ' || p_project, 0))
 $$;
 
+-- Adds an amount to what a principal used of a quota in the period that began then. What an earlier period used does not
+-- count.
+create function public.add_use(p_principal text, p_name text, p_began timestamptz, p_amount bigint) returns bigint
+language sql set search_path = public, extensions as $$
+  insert into quota_use as u (principal, quota, began, used) values (p_principal, p_name, p_began, greatest(p_amount, 0))
+  on conflict (principal, quota) do update set began = greatest(u.began, p_began),
+    used = greatest(case when u.began >= p_began then u.used else 0 end + p_amount, 0)
+  returning used
+$$;
+
 -- Takes p_amount of a quota in a period of so many seconds; raises an error, with the seconds until the next period as
--- its detail, if too little is left. 0 is no limit. A negative amount was taken and not used. Runs as postgres: nobody
+-- `retry_after`, if too little is left. 0 is no limit. A negative amount was taken and not used. Runs as postgres: nobody
 -- changes his own count.
-create function public.take_quota(
-  p_principal text, p_name text, p_seconds integer, p_amount bigint, p_what text
-) returns void language plpgsql security definer set search_path = public, extensions, pg_temp as $$
+create function public.take_quota(p_principal text, p_name text, p_seconds integer, p_amount bigint) returns void
+language plpgsql security definer set search_path = public, extensions, pg_temp as $$
 declare
   most constant bigint := quota_of(p_name);
   this_period constant timestamptz := date_bin(make_interval(secs => p_seconds), now(), '2000-01-01T00:00Z');
@@ -1956,15 +2030,12 @@ declare
   total bigint;
 begin
   if most = 0 then return; end if;
-  insert into quota_use as u (principal, quota, began, used) values (p_principal, p_name, this_period, greatest(p_amount, 0))
-  on conflict (principal, quota) do update set
-    used = greatest(case when u.began = this_period then u.used else 0 end + p_amount, 0), began = this_period
-  returning used into total;
+  total := add_use(p_principal, p_name, this_period, p_amount);
   -- A single amount that is larger than the quota passes alone: otherwise it would never pass.
   if total > most and total > p_amount and p_amount > 0 then
-    raise exception using errcode = 'PT429', detail = ceil(extract(epoch from (next_period - now())))::text,
-      message = format('The limit of %s %s (%s) is reached. Try again after %s UTC, or raise the limit.',
-        to_char(most, 'FM999,999,999,999,990'), p_what, p_name, to_char(next_period at time zone 'utc', 'HH24:MI'));
+    perform require(false, 'PT429', 'quota.of_period', jsonb_build_object(
+      'most', most, 'what', counted_by(p_name), 'name', p_name, 'time', to_char(next_period at time zone 'utc', 'HH24:MI'),
+      'retry_after', ceil(extract(epoch from (next_period - now())))));
   end if;
 end $$;
 
@@ -1979,70 +2050,36 @@ begin
     return;
   end if;
   delete from quota_use where quota like 'sign_ins_of_%' and began < now() - interval '1 hour';
-  perform take_quota(p_address, 'sign_ins_of_address', 900, 1, 'sign-ins from an address in 15 minutes');
-  perform take_quota(p_account, 'sign_ins_of_account', 900, 1, 'sign-ins of an account in 15 minutes');
+  perform take_quota(p_address, 'sign_ins_of_address', 900, 1);
+  perform take_quota(p_account, 'sign_ins_of_account', 900, 1);
 end $$;
 
--- Returns the name without space around it. Null stays null: a change leaves the name as it is.
-create function public.check_name(p_name text) returns text
+-- Returns an argument that keeps the rule of this code; names and descriptions without space around them. Null stays
+-- null: a change leaves the field as it is.
+create function public.checked(p_code text, p_value text) returns text
 language plpgsql set search_path = public, extensions as $$
 declare
-  name constant text := regexp_replace(p_name, '^\s+|\s+$', '', 'g');
+  value constant text := case when p_code in ('record.name', 'record.description') then regexp_replace(p_value, '^\s+|\s+$', '', 'g')
+                              else p_value end;
 begin
-  perform require(name is null or length(name) between 1 and 200, 'PT422',
-                  'A name has 1 to 200 characters. Choose another one.');
-  return name;
-end $$;
-
-create function public.check_tool_name(p_name text) returns text
-language sql set search_path = public, extensions as $$
-  select require(p_name is null or p_name ~ '^[a-zA-Z0-9_-]{1,64}$', 'PT422', format(
-    '''%s'' cannot name a tool. Use 1 to 64 letters (a-z, A-Z), digits, ''_'' and ''-''.', left(p_name, 80)));
-  select p_name
-$$;
-
--- Returns the description without space around it, null for a blank one.
-create function public.check_description(p_description text) returns text
-language plpgsql set search_path = public, extensions as $$
-declare
-  description constant text := nullif(regexp_replace(p_description, '^\s+|\s+$', '', 'g'), '');
-begin
-  perform require(description is null or length(description) <= 2000, 'PT422',
-                  'A description has at most 2,000 characters. Shorten it.');
-  return description;
+  perform require(value is null or case p_code
+      when 'record.name' then length(value) between 1 and 200
+      when 'record.tool_name' then value ~ '^[a-zA-Z0-9_-]{1,64}$'
+      when 'record.description' then length(value) <= 2000
+      when 'record.threshold' then value::bigint between 1 and 1000000
+      when 'record.document' then length(value) <= 20000000 and value ~ '\S'
+    end, 'PT422', p_code,
+    jsonb_build_object('name', format('''%s''', left(value, 80)), 'count', left(value, 80)));
+  return value;
 end $$;
 
 create function public.check_json_path(p_path text) returns text
 language sql set search_path = public, extensions as $$
-  select require(p_path = '' or p_path like '/%', 'PT422', format(
-    '''%s'' is not a JSON Pointer. Start it with "/", or use "" for the whole document.', left(p_path, 200)));
-  select require(p_path !~ '~(?![01])', 'PT422', format(
-    '''%s'' is not a JSON Pointer. Write "~" in a key as "~0" and "/" as "~1".', left(p_path, 200)));
-  select require(length(p_path) <= 10000, 'PT422', 'A json_path has at most 10,000 characters.');
+  select require(p_path = '' or p_path like '/%', 'PT422', 'json.pointer_start',
+                 jsonb_build_object('pointer', format('''%s''', left(p_path, 200))));
+  select require(p_path !~ '~(?![01])', 'PT422', 'json.pointer_escape', jsonb_build_object('pointer', format('''%s''', left(p_path, 200))));
+  select require(length(p_path) <= 10000, 'PT422', 'json.long_pointer');
   select p_path
-$$;
-
-create function public.check_threshold(p_chars bigint) returns integer
-language plpgsql set search_path = public, extensions as $$
-begin
-  perform require(p_chars is null or p_chars between 1 and 1000000, 'PT422',
-                  format('chunk_threshold_chars is 1 to 1,000,000 characters, not %s.', p_chars));
-  return p_chars;
-end $$;
-
-create function public.check_document(p_text text) returns json
-language plpgsql set search_path = public, extensions as $$
-begin
-  perform require(p_text is null or length(p_text) <= 20000000 and p_text ~ '\S', 'PT422',
-                  'A document has 1 to 20,000,000 characters. Upload a larger one.');
-  return p_text::json;
-end $$;
-
--- A hash as `hash_of_key` makes it.
-create function public.check_key_hash(p_hash text) returns text
-language sql set search_path = public, extensions as $$
-  select require(p_hash ~ '^[0-9a-f]{64}$', 'PT422', 'A hash has 64 hexadecimal digits.');
-  select p_hash
 $$;
 
 -- ---------------------------------------------------------------- projects and members
@@ -2051,14 +2088,14 @@ $$;
 create function public.check_role(p_project uuid, p_role public.member_role) returns void
 language sql set search_path = public, extensions as $$
   select require(is_service() or p_project in (select acting_projects(p_role)), 'PT403',
-                 format('This needs the role %s in the project. An owner can give it to you', p_role))
+                 'record.needs_role', jsonb_build_object('role', p_role))
 $$;
 
 create function public.check_project(p_project uuid, p_role public.member_role) returns void
 language plpgsql set search_path = public, extensions as $$
 begin
   perform require(exists (select from project p where p.id = p_project), 'P0002',
-                  format('There is no project %s', p_project));
+                  'record.no_project', jsonb_build_object('id', p_project));
   perform check_role(p_project, p_role);
 end $$;
 
@@ -2072,9 +2109,9 @@ begin
     perform pg_advisory_xact_lock(hashtextextended('projects of ' || acting_user(), 0));
     -- Also those that the user has left: otherwise a second account would lift the limit.
     perform check_quota((select count(*) from project c where c.created_by = acting_user() and c.deleted_at is null),
-                        1, 'projects', 'projects that you created');
+                        1, 'projects');
   end if;
-  insert into project (name, created_by) values (check_name(p_name), acting_user()) returning * into p;
+  insert into project (name, created_by) values (checked('record.name', p_name), acting_user()) returning * into p;
   if p.created_by is not null then
     insert into project_member (project_id, user_id, role) values (p.id, p.created_by, 'owner');
   end if;
@@ -2096,7 +2133,7 @@ language plpgsql security definer set search_path = public, extensions, pg_temp 
 begin
   update project set deleted_at = now() where id = p_project;
   delete from mcp where project_id = p_project;
-  perform record_deletion(p_project, 'The project is deleted. Its Tables and vectors are deleted in portions');
+  insert into deletion (id) values (p_project) on conflict do nothing;
 end $$;
 
 create function public.delete_project(p_project uuid) returns void
@@ -2123,12 +2160,6 @@ begin
   perform check_project(p_project, 'viewer');
 end $$;
 
-create function public.check_member(p_project uuid, p_member uuid) returns void
-language sql set search_path = public, extensions as $$
-  select require(exists (select from project_member m where m.project_id = p_project and m.user_id = p_member),
-                 'P0002', format('There is no member %s', p_member))
-$$;
-
 -- Raises an error if the member is an owner whom the caller may not remove, or the last one.
 create function public.check_owner_leaves(p_project uuid, p_member uuid) returns void
 language plpgsql set search_path = public, extensions as $$
@@ -2136,10 +2167,10 @@ begin
   if exists (select from project_member m where m.project_id = p_project and m.user_id = p_member and m.role = 'owner')
   then
     perform require(is_service() or p_member = acting_user(), 'PT403',
-                    'Only an operator, or this owner, can remove an owner or change the role of one');
+                    'record.owner');
     perform require(exists (select from project_member m where m.project_id = p_project and m.user_id <> p_member
                             and m.role = 'owner'), '23505',
-                    'This is the last owner: transfer the project to another member first, or delete it');
+                    'record.last_owner');
   end if;
 end $$;
 
@@ -2151,7 +2182,7 @@ begin
   perform lock_members(p_project);
   perform check_role(p_project, 'owner');
   perform check_quota((select count(*) from project_member m where m.project_id = p_project and m.user_id <> p_member),
-                      1, 'members', 'members of one project');
+                      1, 'members');
   if p_role <> 'owner' then
     perform check_owner_leaves(p_project, p_member);
   end if;
@@ -2167,21 +2198,10 @@ begin
   if p_member is distinct from acting_user() then
     perform check_role(p_project, 'owner');
   end if;
-  perform check_member(p_project, p_member);
+  perform require(exists (select from project_member m where m.project_id = p_project and m.user_id = p_member),
+                  'P0002', 'record.no_member', jsonb_build_object('id', p_member));
   perform check_owner_leaves(p_project, p_member);
   delete from project_member where project_id = p_project and user_id = p_member;
-end $$;
-
--- Makes a member the owner in place of the caller, who becomes an editor; for an operator, in place of all owners.
-create function public.transfer_project(p_project uuid, p_member uuid) returns void
-language plpgsql security definer set search_path = public, extensions, pg_temp as $$
-begin
-  perform lock_members(p_project);
-  perform check_role(p_project, 'owner');
-  perform check_member(p_project, p_member);
-  update project_member set role = 'owner' where project_id = p_project and user_id = p_member and role <> 'owner';
-  update project_member set role = 'editor'
-  where project_id = p_project and user_id <> p_member and role = 'owner' and (is_service() or user_id = acting_user());
 end $$;
 
 -- ---------------------------------------------------------------- synonyms
@@ -2199,25 +2219,9 @@ create function public.replace_synonyms(p_project uuid, p_groups jsonb, p_analyz
 language plpgsql security definer set search_path = public, extensions, pg_temp as $$
 begin
   perform check_project(p_project, 'editor');
-  perform require(jsonb_typeof(p_groups) = 'array' and jsonb_array_length(p_groups) <= 2000, 'PT422',
-                  'Synonyms are a list of at most 2000 groups');
-  perform require(length(p_groups::text) <= 1000000, 'PT422', 'Synonyms have at most 1000000 characters');
-  perform require(not exists (
-    select from jsonb_array_elements(p_groups) g
-    where jsonb_typeof(g.value->'plain') is distinct from 'array'
-      or jsonb_typeof(g.value->'phrases') is distinct from 'array'
-      or g.value - array['plain', 'phrases'] <> '{}'
-      or jsonb_array_length(g.value->'phrases') not between 2 and 20
-      or jsonb_array_length(g.value->'plain') <> jsonb_array_length(g.value->'phrases')
-      or exists (select from jsonb_array_elements(g.value->'phrases') p
-                 where jsonb_typeof(p.value) <> 'string' or length(p.value #>> '{}') not between 2 and 60)
-      -- What normalization makes of a phrase: some characters become several.
-      or exists (select from jsonb_array_elements(g.value->'plain') p
-                 where jsonb_typeof(p.value) <> 'string' or length(p.value #>> '{}') not between 1 and 600)),
-    'PT422', 'A group of synonyms has 2 to 20 phrases of 2 to 60 characters');
   delete from project_synonyms s where s.project_id = p_project and jsonb_array_length(p_groups) = 0;
   insert into project_synonyms as s (project_id, groups, analyzer)
-  select p_project, p_groups, check_name(p_analyzer) where jsonb_array_length(p_groups) > 0
+  select p_project, p_groups, checked('record.name', p_analyzer) where jsonb_array_length(p_groups) > 0
   on conflict (project_id) do update set groups = excluded.groups, analyzer = excluded.analyzer, updated_at = now();
 end $$;
 
@@ -2264,7 +2268,7 @@ begin
     perform check_role(t.project_id, 'editor');
     select * into t from context_table c where c.id = p_table for update;
   end if;
-  perform require(t.id is not null, 'P0002', format('There is no table %s', p_table));
+  perform require(t.id is not null, 'P0002', 'record.no_table', jsonb_build_object('id', p_table));
   return t;
 end $$;
 
@@ -2285,7 +2289,8 @@ begin
   update context_table c set generation = c.generation + 1, updated_at = now() where c.id = p_table returning * into t;
   if t.id is null then return; end if;
   perform merge_status(o.id, jsonb_build_object(
-    'state', 'pending', 'generation', t.generation, 'configured_at', now(), 'attempt', 0))
+    'state', 'pending', 'generation', t.generation, 'configured_at', now(), 'attempt', 0,
+    'waiting_since', now(), 'waiting_reason', jsonb_build_object('code', 'work.scan', 'values', '{}'::jsonb)))
   from tool o where o.table_id = p_table and o.enabled;
   insert into outbox (event, project_id, table_id, tool_id) values (p_event, t.project_id, t.id, p_tool);
 end $$;
@@ -2322,12 +2327,27 @@ end $$;
 create trigger start_tool_indexing after insert or delete or update of json_path, enabled, table_id on public.tool
   for each row execute function public.start_tool_indexing();
 
+-- Says that a Tool has indexed a generation of its Table, or cannot.
+create function public.announce_tool() returns trigger
+language plpgsql security definer set search_path = public, extensions, pg_temp as $$
+declare
+  status constant jsonb := new.metadata->'search_index';
+begin
+  insert into outbox (event, project_id, table_id, tool_id, generation)
+  values (case status->>'state' when 'ready' then 'ToolReady' else 'ToolFailed' end, new.project_id, new.table_id, new.id,
+          bigint_or_null(status->>'generation'));
+  return null;
+end $$;
+create trigger announce_tool after update of metadata on public.tool for each row
+  when (new.metadata->'search_index'->>'state' in ('ready', 'error')
+        and new.metadata->'search_index'->'state' is distinct from old.metadata->'search_index'->'state')
+  execute function public.announce_tool();
+
 create function public.record_deleted_table() returns trigger
 language plpgsql security definer set search_path = public, extensions, pg_temp as $$
 begin
   insert into outbox (event, project_id, table_id) values ('TableDeleted', old.project_id, old.id);
-  perform record_deletion(old.id, format('The Table is deleted. Its rows, about %s chunks, are deleted in portions',
-                                         to_char(old.chunks_count, 'FM999,999,990')));
+  insert into deletion (id) values (old.id) on conflict do nothing;
   return null;
 end $$;
 create trigger record_deleted_table after delete on public.context_table
@@ -2350,12 +2370,12 @@ begin
   from (select t.id, t.project_id, p.created_by, case p_unit when 'bytes' then t.bytes else t.chunks_count end as amount
         from context_table t join project p on p.id = t.project_id) s;
   if p_amount <= total.present then return; end if;
-  perform check_quota(total.project, p_amount, 'project_' || p_unit, p_unit || ' in the Tables of one project');
-  perform require(creator is null or total.creator + p_amount <= quota_of('user_' || p_unit), 'PT429', format(
-    'The projects of one user may have %s %s in their Tables (user_%s). Remove some, or ask the operator to raise the limit.',
-    to_char(quota_of('user_' || p_unit), 'FM999,999,999,999,990'), p_unit, p_unit));
-  perform require(total.deployment + p_amount <= quota_of('all_' || p_unit), 'PT429', format(
-    'This deployment has no room for more %s in Tables (all_%s). Ask the operator to raise the limit.', p_unit, p_unit));
+  perform check_quota(total.project, p_amount, 'project_' || p_unit);
+  perform require(creator is null or total.creator + p_amount <= quota_of('user_' || p_unit), 'PT429',
+    'quota.of_user', jsonb_build_object(
+      'most', quota_of('user_' || p_unit), 'what', counted_by(p_unit), 'name', 'user_' || p_unit));
+  perform require(total.deployment + p_amount <= quota_of('all_' || p_unit), 'PT429',
+    'quota.of_all', jsonb_build_object('what', counted_by(p_unit), 'name', 'all_' || p_unit));
 end $$;
 
 -- Records the chunks that a scan of a Table found, if the project may have them.
@@ -2378,12 +2398,12 @@ create function public.create_table(
 language sql security definer set search_path = public, extensions, pg_temp as $$
   select check_project(p_project, 'editor');
   select lock_quotas(p_project);
-  select check_quota(count(*), 1, 'tables', 'tables') from context_table t where t.project_id = p_project;
+  select check_quota(count(*), 1, 'tables') from context_table t where t.project_id = p_project;
   select check_size(p_project, null, 'bytes', coalesce(octet_length(p_data), 0));
   insert into context_table as t (project_id, name, data, bytes, version, chunk_threshold_chars)
-  values (p_project, check_name(p_name), check_document(p_data), coalesce(octet_length(p_data), 0),
+  values (p_project, checked('record.name', p_name), checked('record.document', p_data)::json, coalesce(octet_length(p_data), 0),
           (p_data is not null)::integer,
-          coalesce(check_threshold(p_chunk_threshold), 200))
+          coalesce(checked('record.threshold', p_chunk_threshold::text)::integer, 200))
   returning table_view(t)
 $$;
 
@@ -2413,11 +2433,11 @@ language plpgsql security definer set search_path = public, extensions, pg_temp 
 declare
   t context_table := table_for(p_table, true);
 begin
-  perform require(p_expected_version is null or p_expected_version = t.version, '23505',
-                  format('The table has version %s, not %s', t.version, p_expected_version));
+  perform require(p_expected_version is null or p_expected_version = t.version, '23505', 'record.version',
+                  jsonb_build_object('version', t.version, 'expected', p_expected_version));
   perform lock_quotas(t.project_id);
   perform check_size(t.project_id, p_table, 'bytes', coalesce(octet_length(p_data), 0));
-  update context_table c set data = check_document(coalesce(p_data, '')), data_key = null,
+  update context_table c set data = checked('record.document', coalesce(p_data, ''))::json, data_key = null,
     bytes = coalesce(octet_length(p_data), 0), version = c.version + 1,
     upload = c.upload + 1, imported_upload = c.upload + 1, import_error = null
   where c.id = p_table returning * into t;
@@ -2428,8 +2448,8 @@ end $$;
 create function public.change_table(p_table uuid, p_name text, p_chunk_threshold bigint) returns jsonb
 language sql security definer set search_path = public, extensions, pg_temp as $$
   select table_for(p_table, true);
-  update context_table c set name = coalesce(check_name(p_name), c.name),
-    chunk_threshold_chars = coalesce(check_threshold(p_chunk_threshold), c.chunk_threshold_chars)
+  update context_table c set name = coalesce(checked('record.name', p_name), c.name),
+    chunk_threshold_chars = coalesce(checked('record.threshold', p_chunk_threshold::text)::integer, c.chunk_threshold_chars)
   where c.id = p_table returning table_view(c)
 $$;
 
@@ -2450,7 +2470,7 @@ $$;
 
 -- Records that an uploaded document has arrived or cannot be read (p_error). Ignores one that is outdated.
 create function public.finish_upload(
-  p_table uuid, p_upload bigint, p_key text, p_error text, p_bytes bigint default null
+  p_table uuid, p_upload bigint, p_key text, p_error jsonb, p_bytes bigint default null
 ) returns boolean
 language plpgsql set search_path = public, extensions as $$
 declare
@@ -2508,7 +2528,7 @@ declare
   o tool;
 begin
   select * into o from tool c where c.id = p_tool and exists (select from project p where p.id = c.project_id);
-  perform require(o.id is not null, 'P0002', format('There is no tool %s', p_tool));
+  perform require(o.id is not null, 'P0002', 'record.no_tool', jsonb_build_object('id', p_tool));
   if p_change then
     perform check_role(o.project_id, 'editor');
   end if;
@@ -2533,8 +2553,8 @@ begin
     select replace(replace(s.step, '~1', '/'), '~0', '~')
     from unnest(regexp_split_to_array(substr(p_json_path, 2), '/')) with ordinality as s (step, place)
     order by s.place) is null;
-  perform require(t.data is null or not is_missing, 'PT422', format(
-    'The document has no node at ''%s''. Compare the pointer with the Table.', left(p_json_path, 200)));
+  perform require(t.data is null or not is_missing, 'PT422', 'json.no_node',
+                  jsonb_build_object('pointer', format('''%s''', left(p_json_path, 200))));
 exception when untranslatable_character or invalid_text_representation then
   null;
 end $$;
@@ -2546,12 +2566,12 @@ declare
   t context_table := table_for(p_table, true);
   o tool;
 begin
-  perform require(t.project_id = p_project, 'P0002', format('There is no table %s', p_table));
+  perform require(t.project_id = p_project, 'P0002', 'record.no_table', jsonb_build_object('id', p_table));
   perform lock_quotas(t.project_id);
-  perform check_quota((select count(*) from tool c where c.project_id = t.project_id), 1, 'tools', 'tools');
+  perform check_quota((select count(*) from tool c where c.project_id = t.project_id), 1, 'tools');
   insert into tool (project_id, table_id, json_path, type, name, description)
-  values (t.project_id, t.id, check_json_path(p_json_path), 'search', check_tool_name(p_name),
-          coalesce(check_description(p_description),
+  values (t.project_id, t.id, check_json_path(p_json_path), 'search', checked('record.tool_name', p_name),
+          coalesce(nullif(checked('record.description', p_description), ''),
                    format('Searches %s by meaning and by words.', left(t.name || p_json_path, 1000))))
   returning * into o;
   select * into o from tool where id = o.id;
@@ -2563,10 +2583,13 @@ language sql security definer set search_path = public, extensions, pg_temp as $
   select tool_view(tool_for(p_tool, false))
 $$;
 
-create function public.list_tools(p_project uuid) returns jsonb
+-- The Tools of a project, or of the first p_projects that the caller sees.
+create function public.list_tools(p_project uuid default null, p_projects integer default 0) returns jsonb
 language sql security definer set search_path = public, extensions, pg_temp as $$
-  select check_project(p_project, 'viewer');
-  select coalesce(jsonb_agg(tool_view(o) order by o.name, o.id), '[]') from tool o where o.project_id = p_project
+  select check_project(p_project, 'viewer') where p_project is not null;
+  select coalesce(jsonb_agg(tool_view(o) order by o.name, o.id), '[]') from tool o
+  where o.project_id = p_project
+     or o.project_id in (select p.id from project p order by p.created_at, p.id limit p_projects)
 $$;
 
 -- Null leaves a field as it is. The name must stay unique in every endpoint that the Tool is bound to.
@@ -2579,9 +2602,9 @@ begin
     select from mcp_binding mine join mcp_binding other on other.mcp_id = mine.mcp_id and other.tool_id <> p_tool
     join tool x on x.id = other.tool_id
     where mine.tool_id = p_tool and x.name = p_name),
-    '23505', format('An endpoint of this tool has another tool named %s', p_name));
-  update tool set name = coalesce(check_tool_name(p_name), name),
-    description = coalesce(check_description(p_description), description),
+    '23505', 'record.other_has_name', jsonb_build_object('name', p_name));
+  update tool set name = coalesce(checked('record.tool_name', p_name), name),
+    description = coalesce(nullif(checked('record.description', p_description), ''), description),
     enabled = coalesce(p_enabled, enabled), version = version + 1, updated_at = now()
   where id = p_tool;
   return tool_view((select x from tool x where x.id = p_tool));
@@ -2592,7 +2615,7 @@ language plpgsql security definer set search_path = public, extensions, pg_temp 
 declare
   o tool := tool_for(p_tool, true);
 begin
-  perform take_quota(o.project_id::text, 'reindexes_per_hour', 3600, 1, 'reindexes of one project in an hour');
+  perform take_quota(o.project_id::text, 'reindexes_per_hour', 3600, 1);
   perform table_changed(o.table_id, 'ToolUpdated', p_tool);
   update context_table set check_store = true where id = o.table_id;
   return tool_view((select x from tool x where x.id = p_tool));
@@ -2617,7 +2640,7 @@ begin
     perform check_role(m.project_id, 'editor');
     select * into m from mcp where id = p_mcp for update;
   end if;
-  perform require(m.id is not null, 'P0002', format('There is no endpoint %s', p_mcp));
+  perform require(m.id is not null, 'P0002', 'record.no_endpoint', jsonb_build_object('id', p_mcp));
   return m;
 end $$;
 
@@ -2640,12 +2663,12 @@ declare
   o tool := tool_for(p_tool, false);
 begin
   -- For this endpoint, Tools of other projects do not exist.
-  perform require(o.project_id = m.project_id, 'P0002', format('There is no tool %s', p_tool));
+  perform require(o.project_id = m.project_id, 'P0002', 'record.no_tool', jsonb_build_object('id', p_tool));
   perform require(not exists (select from mcp_binding b join tool x on x.id = b.tool_id
                               where b.mcp_id = p_mcp and x.name = o.name and x.id <> p_tool),
-                  '23505', format('This endpoint has another tool named %s', o.name));
+                  '23505', 'record.endpoint_has_name', jsonb_build_object('name', o.name));
   perform check_quota((select count(*) from mcp_binding b where b.mcp_id = p_mcp and b.tool_id <> p_tool), 1,
-                      'endpoint_tools', 'tools of one endpoint');
+                      'endpoint_tools');
   insert into mcp_binding (mcp_id, tool_id, status) values (p_mcp, p_tool, p_status)
   on conflict (mcp_id, tool_id) do update set status = excluded.status;
   return mcp_view(m);
@@ -2655,18 +2678,14 @@ create function public.create_mcp(p_project uuid, p_name text, p_key_hash text, 
 returns jsonb language plpgsql security definer set search_path = public, extensions, pg_temp as $$
 declare
   m mcp;
-  wanted uuid;
 begin
   perform check_project(p_project, 'editor');
   perform lock_quotas(p_project);
-  perform check_quota((select count(*) from mcp e where e.project_id = p_project), 1, 'endpoints', 'endpoints');
-  perform require(p_tools is not null, 'PT422', 'Send a list of tools, which may be empty.');
-  perform check_quota(0, cardinality(p_tools), 'endpoint_tools', 'tools of one endpoint');
+  perform check_quota((select count(*) from mcp e where e.project_id = p_project), 1, 'endpoints');
+  perform check_quota(0, cardinality(p_tools), 'endpoint_tools');
   insert into mcp (project_id, name, api_key_hash)
-  values (p_project, check_name(p_name), check_key_hash(p_key_hash)) returning * into m;
-  foreach wanted in array p_tools loop
-    perform bind_tool(m.id, wanted, 'enabled');
-  end loop;
+  values (p_project, checked('record.name', p_name), p_key_hash) returning * into m;
+  perform bind_tool(m.id, t.id, 'enabled') from unnest(p_tools) t (id);
   return mcp_view(m);
 end $$;
 
@@ -2687,7 +2706,7 @@ declare
   m mcp := mcp_for(p_mcp, true);
 begin
   delete from mcp_binding where mcp_id = p_mcp and tool_id = p_tool;
-  perform require(found, 'P0002', format('The tool %s is not bound to this endpoint', p_tool));
+  perform require(found, 'P0002', 'record.not_bound', jsonb_build_object('id', p_tool));
   return mcp_view(m);
 end $$;
 
@@ -2697,8 +2716,8 @@ language plpgsql security definer set search_path = public, extensions, pg_temp 
 declare
   m mcp := mcp_for(p_mcp, true);
 begin
-  perform require(p_overlap_seconds between 0 and 604800, 'PT422', 'An overlap has 0 to 604,800 seconds.');
-  update mcp set previous_key_hash = m.api_key_hash, api_key_hash = check_key_hash(p_key_hash),
+  perform require(p_overlap_seconds between 0 and 604800, 'PT422', 'record.overlap');
+  update mcp set previous_key_hash = m.api_key_hash, api_key_hash = p_key_hash,
     previous_key_until = now() + make_interval(secs => p_overlap_seconds)
   where id = p_mcp;
   return mcp_view(m);
@@ -2707,7 +2726,7 @@ end $$;
 create function public.change_mcp(p_mcp uuid, p_name text, p_status text) returns jsonb
 language sql security definer set search_path = public, extensions, pg_temp as $$
   select mcp_for(p_mcp, true);
-  update mcp m set name = coalesce(check_name(p_name), m.name),
+  update mcp m set name = coalesce(checked('record.name', p_name), m.name),
     status = coalesce(p_status, m.status)
   where m.id = p_mcp returning mcp_view(m)
 $$;
@@ -2734,17 +2753,16 @@ create function public.create_library_key(
 ) returns void
 language plpgsql set search_path = public, extensions as $$
 declare
-  member constant uuid := case when p_purpose = 'read' then gen_random_uuid() end;
+  member constant uuid := case when p_purpose = 'read' and p_project is not null then gen_random_uuid() end;
 begin
-  perform require(p_expires_at is null or p_expires_at > now(), 'PT422', 'A key cannot expire in the past.');
-  perform require((p_purpose = 'read') = (p_project is not null), 'PT422', 'A key has a project to read it, and only then.');
+  perform require(p_expires_at is null or p_expires_at > now(), 'PT422', 'record.key_past');
   if member is not null then
     perform require(exists (select from project p where p.id = p_project and p.deleted_at is null), 'P0002',
-                    format('There is no project %s', p_project));
+                    'record.no_project', jsonb_build_object('id', p_project));
     perform add_member(p_project, member, 'viewer');
   end if;
   insert into library_key (key_hash, name, purpose, folder, project_id, member_id, expires_at)
-  values (check_key_hash(p_key_hash), p_name, p_purpose, p_folder, p_project, member, p_expires_at);
+  values (p_key_hash, p_name, p_purpose, p_folder, p_project, member, p_expires_at);
 end $$;
 
 create function public.delete_library_key(p_key_hash text) returns void
@@ -2783,7 +2801,8 @@ $$;
 -- ---------------------------------------------------------------- tables
 
 -- One row for each large string of a document. `content_hash` is the searchable version (null: none yet), `wanted_hash`
--- that of the document; they differ until its chunks are stored.
+-- that of the document; they differ until its chunks are stored. Empty: the document no longer has the string, and the
+-- row stays until its rows are deleted from the store.
 create table public.node (
   table_id uuid not null,
   fingerprint text collate "C" not null,
@@ -2797,7 +2816,7 @@ create table public.node (
   -- The store may still have rows of an older version.
   needs_sweep boolean not null default false,
   -- Why the embedding service refused the text. The node then has no chunks.
-  refused_reason text,
+  refused_reason jsonb check (refused_reason ? 'code'),
   primary key (table_id, fingerprint, pointer_hash)
 );
 create index node_unfinished on public.node (table_id, fingerprint) where content_hash is distinct from wanted_hash;
@@ -2824,6 +2843,8 @@ create table public.chunks (
   indexed_at timestamptz,
   -- The chunk's words in table_reading. Null: not stored yet, so not counted.
   readings bigint[],
+  -- Of the first chunk of a batch: how many attempts to store it began and did not end by themselves.
+  attempts integer not null default 0,
   unique (table_id, fingerprint, pointer_hash, content_hash, chunk_index)
 );
 create index chunks_doc_id on public.chunks (turbopuffer_doc_id);
@@ -2841,15 +2862,6 @@ create view public.unstored_chunks with (security_invoker = true) as
   where c.indexed_at is null and c.content_hash = (
     select n.wanted_hash from node n where n.table_id = c.table_id and n.fingerprint = c.fingerprint
       and n.pointer_hash = c.pointer_hash);
-
--- Rows to delete from the store, up to a generation.
-create table public.pending_deletion (
-  table_id uuid not null,
-  fingerprint text collate "C" not null,
-  turbopuffer_doc_id text collate "C" not null,
-  generation bigint not null,
-  primary key (table_id, fingerprint, turbopuffer_doc_id)
-);
 
 -- Vectors by the hash of their text, separate for each project: the store does not give its own back. Those of texts that
 -- no chunk has are deleted after 30 days (delete_unused_texts).
@@ -2879,7 +2891,7 @@ create table public.table_scan (
   current_nodes integer not null default 0,
   current_at timestamptz,
   -- Why indexing makes no progress, and the generation for which it was given up.
-  error text,
+  error jsonb check (error ? 'code'),
   failed_generation bigint,
   heartbeat_at timestamptz not null default now(),
   -- When chunks were last stored; null once the store has indexed them (see unindexed_tables).
@@ -2911,7 +2923,7 @@ create table public.table_reading (
   chunks integer not null,
   unique (table_id, fingerprint, reading, written)
 -- Free space on each page: a changed count needs no change of an index.
-) with (fillfactor = 70);
+) with (fillfactor = 70, autovacuum_vacuum_scale_factor = .02);
 -- Without terms, for which a growing table without statistics would use them.
 create index table_reading_begins on public.table_reading (table_id, fingerprint, left(sound, 1), length(sound))
   where reading <> '';
@@ -2966,7 +2978,7 @@ language plpgsql security definer set search_path = public, extensions, pg_temp 
 begin
   perform require(not exists (select from context_table t where t.id = new.table_id
                               and not starts_with(new.namespace, 'project_' || t.project_id || '_table_' || t.id)),
-                  'PT422', 'This table belongs to another project');
+                  'PT422', 'record.other_project');
   return new;
 end $$;
 create trigger check_namespace_project before insert on public.table_namespace
@@ -2987,7 +2999,7 @@ language sql immutable set search_path = public, extensions as $$
   select p_scope = '' or p_pointer = p_scope or starts_with(p_pointer, p_scope || '/')
 $$;
 
-create function public.record_scan_state(p_table uuid, p_fingerprint text, p_error text, p_failed bigint) returns void
+create function public.record_scan_state(p_table uuid, p_fingerprint text, p_error jsonb, p_failed bigint) returns void
 language sql set search_path = public, extensions as $$
   insert into table_scan as p (table_id, fingerprint, error, failed_generation)
   values (p_table, p_fingerprint, p_error, p_failed)
@@ -3013,7 +3025,7 @@ begin
     and p.current_nodes > p_skip;
   if at is null or t.check_store then return true; end if;
   return at < now() - interval '15 minutes' and not (
-    is_table_complete(t.id, p_fingerprint) and not has_rows_to_sweep(t.id, p_fingerprint)
+    is_table_complete(t.id, p_fingerprint)
     and not exists (select from tool o where o.table_id = t.id and o.enabled and is_live_for_tables(p_fingerprint)
                     and coalesce(o.metadata->'search_index'->>'state', '') not in ('ready', 'error')));
 end $$;
@@ -3037,6 +3049,7 @@ begin
     if is_live_for_tables(p_fingerprint) then
       perform merge_status(o.id, jsonb_build_object(
         'state', 'indexing', 'started_at', now(), 'heartbeat_at', now(), 'generation', t.generation,
+        'waiting_since', null, 'waiting_reason', null,
         'attempt', coalesce(bigint_or_null(o.metadata->'search_index'->>'attempt'), 0) + 1))
       from tool o where o.table_id = p_table and o.enabled;
     end if;
@@ -3094,9 +3107,8 @@ begin
   perform discount_words(words);
   insert into chunks (table_id, pointer_hash, json_pointer, content_hash, chunk_index, fingerprint, total_chunks,
                       chunk_text, title, char_start, char_end)
-  select p_table, n->>'pointer_hash', n->>'json_pointer', n->>'content_hash', (c->>'chunk_index')::integer,
-         p_fingerprint, jsonb_array_length(n->'chunks'), c->>'chunk_text', n->>'title', (c->>'char_start')::integer,
-         (c->>'char_end')::integer
+  select p_table, n->>'pointer_hash', n->>'json_pointer', n->>'content_hash', (c->>'index')::integer, p_fingerprint,
+         (c->>'total')::integer, c->>'text', n->>'title', (c->>'char_start')::integer, (c->>'char_end')::integer
   from jsonb_array_elements(p_nodes) n, jsonb_array_elements(n->'chunks') c
   on conflict (table_id, fingerprint, pointer_hash, content_hash, chunk_index) do update set
     title = excluded.title, indexed_at = null, readings = null
@@ -3129,12 +3141,11 @@ language sql set search_path = public, extensions as $$
     and p_generation >= coalesce(p.current_generation, p_generation)
 $$;
 
--- Ends a scan of p_nodes strings: deletes nodes in portions of p_limit, the first call those that are not among p_kept
+-- Ends a scan of p_nodes strings: removes nodes in portions of p_limit, the first call those that are not among p_kept
 -- (hashes of pointers), later calls (p_kept is null) those in p_gone, with p_more if yet another call follows. Returns
--- {removed: the doc ids to delete from the store, by the generation up to which they are, gone: the nodes to give to
--- later calls, after record_removed, unindexed: see mark_ready_if_complete}; null if a newer generation exists. With the
--- last portion the scan is recorded and, if no doc ids are left, the Table is ready if nothing is missing; otherwise
--- record_removed does that.
+-- {removed: nodes_to_sweep, gone: the nodes to give to later calls, after mark_swept, unindexed: see
+-- mark_ready_if_complete}; null if a newer generation exists. With the last portion the scan is recorded and, if there is
+-- nothing to sweep, the Table is ready if nothing is missing; otherwise mark_swept does that.
 create function public.finish_scan(
   p_table uuid, p_fingerprint text, p_generation bigint, p_kept text[], p_gone text[], p_more boolean, p_skipped jsonb,
   p_found jsonb, p_nodes integer, p_limit integer
@@ -3150,31 +3161,32 @@ begin
   perform lock_words(p_table, p_fingerprint);
   if p_kept is not null then
     gone := array(
-      select x.pointer_hash from node x where x.table_id = p_table and x.fingerprint = p_fingerprint
+      select x.pointer_hash from node x
+      where x.table_id = p_table and x.fingerprint = p_fingerprint and x.wanted_hash <> ''
         and not exists (select from unnest(p_kept) kept where kept = x.pointer_hash));
   end if;
   is_last := not p_more and cardinality(gone) <= p_limit;
-  with nodes as (
-    delete from node n where n.table_id = p_table and n.fingerprint = p_fingerprint
-      and n.pointer_hash = any (gone[:p_limit])
-    returning n.pointer_hash
-  ), rows as (
+  with rows as (
     delete from chunks c where c.table_id = p_table and c.fingerprint = p_fingerprint
-      and c.pointer_hash = any (array(select n.pointer_hash from nodes n)) returning c.turbopuffer_doc_id
+      and c.pointer_hash = any (gone[:p_limit]) returning c.pointer_hash, c.turbopuffer_doc_id
+  ), stored as (
+    update node n set content_hash = null, wanted_hash = '', wanted_chunks = 0, refused_reason = null,
+      needs_sweep = true, generation = p_generation, wanted_generation = p_generation
+    where n.table_id = p_table and n.fingerprint = p_fingerprint and n.pointer_hash = any (gone[:p_limit])
+      and (n.needs_sweep
+           or n.pointer_hash in (select r.pointer_hash from rows r where r.turbopuffer_doc_id is not null))
+    returning n.pointer_hash
   )
-  insert into pending_deletion (table_id, fingerprint, turbopuffer_doc_id, generation)
-  select p_table, p_fingerprint, r.turbopuffer_doc_id, p_generation from rows r where r.turbopuffer_doc_id is not null
-  on conflict (table_id, fingerprint, turbopuffer_doc_id) do update set generation = excluded.generation;
+  delete from node n where n.table_id = p_table and n.fingerprint = p_fingerprint
+    and n.pointer_hash = any (gone[:p_limit]) and n.pointer_hash not in (select s.pointer_hash from stored s);
   insert into table_scan (table_id, fingerprint, generation, skipped_nodes, found)
   select p_table, p_fingerprint, p_generation, p_skipped, p_found where is_last
   on conflict (table_id, fingerprint) do update set
     generation = excluded.generation, skipped_nodes = excluded.skipped_nodes, found = excluded.found, error = null,
     failed_generation = null, heartbeat_at = now();
   update context_table set shown_fingerprint = p_fingerprint where id = p_table and is_live_for_tables(p_fingerprint);
-  select coalesce(jsonb_object_agg(x.generation, x.ids), '{}') into removed from (
-    select r.generation, jsonb_agg(r.turbopuffer_doc_id) as ids from pending_deletion r
-    where r.table_id = p_table and r.fingerprint = p_fingerprint group by r.generation) x;
-  if is_last and removed = '{}' then
+  removed := nodes_to_sweep(p_table, p_fingerprint);
+  if is_last and removed = '[]' then
     unindexed := mark_ready_if_complete(p_table, p_fingerprint)->'unindexed';
     perform record_scan(p_table, p_fingerprint, p_generation, p_nodes);
   end if;
@@ -3213,24 +3225,8 @@ begin
   on conflict (table_id, pointer_hash) do update set fields = excluded.fields, fields_hash = excluded.fields_hash;
 end $$;
 
--- Records that the rows of finish_scan for these generations are deleted from the store, and the scan. Returns the Table
--- if it is unindexed: see mark_ready_if_complete.
-create function public.record_removed(
-  p_table uuid, p_fingerprint text, p_removed bigint[], p_generation bigint, p_nodes integer
-) returns jsonb language plpgsql set search_path = public, extensions as $$
-declare
-  done jsonb;
-begin
-  perform from context_table t where t.id = p_table for update;
-  delete from pending_deletion r
-  where r.table_id = p_table and r.fingerprint = p_fingerprint and r.generation = any (p_removed);
-  done := mark_ready_if_complete(p_table, p_fingerprint);
-  perform record_scan(p_table, p_fingerprint, p_generation, p_nodes);
-  return done->'unindexed';
-end $$;
-
 -- Records why a Table cannot be indexed in this generation (null: the present one).
-create function public.record_scan_failure(p_table uuid, p_fingerprint text, p_generation bigint, p_error text)
+create function public.record_scan_failure(p_table uuid, p_fingerprint text, p_generation bigint, p_error jsonb)
 returns void language plpgsql set search_path = public, extensions as $$
 declare
   present bigint;
@@ -3387,7 +3383,7 @@ begin
   end if;
   perform lock_words(p_table, p_fingerprint);
   numbers := count_readings(p_table, p_fingerprint, p_stored, p_readings);
-  update chunks c set turbopuffer_namespace = s->>'namespace', turbopuffer_doc_id = s->>'doc_id', indexed_at = now(),
+  update chunks c set turbopuffer_namespace = s->>'namespace', turbopuffer_doc_id = s->>'doc_id', indexed_at = now(), attempts = 0,
     readings = coalesce(c.readings, array(
       select numbers[u.place::integer + 1] from jsonb_array_elements_text(s->'readings') u(place)))
   from jsonb_array_elements(p_stored) s where c.id = (s->>'id')::uuid;
@@ -3416,7 +3412,7 @@ begin
   if not found then return; end if;
   perform lock_words(p_table, p_fingerprint);
   with refusal as (
-    select distinct on (c.pointer_hash) c.pointer_hash, c.content_hash, r->>'reason' as reason
+    select distinct on (c.pointer_hash) c.pointer_hash, c.content_hash, r->'reason' as reason
     from jsonb_array_elements(p_refused) r join chunks c on c.id = (r->>'id')::uuid
     where c.table_id = p_table and c.fingerprint = p_fingerprint
     order by c.pointer_hash, c.chunk_index
@@ -3433,16 +3429,32 @@ begin
   where c.table_id = p_table and c.fingerprint = p_fingerprint and c.pointer_hash = any (pointers);
 end $$;
 
-create function public.mark_swept(p_table uuid, p_fingerprint text, p_swept jsonb) returns void
-language sql set search_path = public, extensions as $$
+-- Records that the older rows of these nodes are deleted from the store, and of those that the document no longer has all.
+-- After finish_scan, with its generation and p_nodes (0: it has more nodes), it ends the scan, and returns the Table if it
+-- is unindexed: see mark_ready_if_complete.
+create function public.mark_swept(
+  p_table uuid, p_fingerprint text, p_swept jsonb, p_generation bigint default null, p_nodes integer default 0
+) returns jsonb language plpgsql set search_path = public, extensions as $$
+declare
+  done jsonb := '{"unindexed": []}';
+begin
+  if p_generation is not null then perform from context_table t where t.id = p_table for update; end if;
   -- Two transactions that update the same nodes in different orders would wait for each other.
-  select lock_words(p_table, p_fingerprint);
+  perform lock_words(p_table, p_fingerprint);
   update node n set needs_sweep = false from jsonb_array_elements(p_swept) s
   where n.table_id = p_table and n.fingerprint = p_fingerprint and n.pointer_hash = s->>'pointer_hash'
-    and n.generation = (s->>'generation')::bigint
-$$;
+    and n.generation = (s->>'generation')::bigint;
+  delete from node n using jsonb_array_elements(p_swept) s
+  where n.table_id = p_table and n.fingerprint = p_fingerprint and n.pointer_hash = s->>'pointer_hash'
+    and n.wanted_hash = '' and not n.needs_sweep;
+  if p_generation is not null then
+    done := mark_ready_if_complete(p_table, p_fingerprint);
+    perform record_scan(p_table, p_fingerprint, p_generation, p_nodes);
+  end if;
+  return done->'unindexed';
+end $$;
 
--- The published nodes, all or those of p_pointer_hashes, whose older rows have to be deleted from the store:
+-- The published and removed nodes, all or those of p_pointer_hashes, whose older rows have to be deleted from the store:
 -- [{pointer_hash, content_hash, generation}].
 create function public.nodes_to_sweep(p_table uuid, p_fingerprint text, p_pointer_hashes text[] default null)
 returns jsonb language sql stable set search_path = public, extensions as $$
@@ -3450,14 +3462,8 @@ returns jsonb language sql stable set search_path = public, extensions as $$
     'pointer_hash', n.pointer_hash, 'content_hash', n.content_hash, 'generation', n.generation)
     order by n.pointer_hash), '[]')
   from node n where n.table_id = p_table and n.fingerprint = p_fingerprint and n.needs_sweep
-    and n.content_hash = n.wanted_hash and (p_pointer_hashes is null or n.pointer_hash = any (p_pointer_hashes))
-$$;
-
--- Whether the store may still have rows to delete.
-create function public.has_rows_to_sweep(p_table uuid, p_fingerprint text) returns boolean
-language sql stable set search_path = public, extensions as $$
-  select exists (select from node n where n.table_id = p_table and n.fingerprint = p_fingerprint and n.needs_sweep)
-    or exists (select from pending_deletion r where r.table_id = p_table and r.fingerprint = p_fingerprint)
+    and n.content_hash is not distinct from nullif(n.wanted_hash, '')
+    and (p_pointer_hashes is null or n.pointer_hash = any (p_pointer_hashes))
 $$;
 
 -- ---------------------------------------------------------------- is a Table ready?
@@ -3471,7 +3477,7 @@ language sql stable set search_path = public, extensions as $$
     and not exists (select from node n where n.table_id = p_table and n.fingerprint = p_fingerprint
                     and n.content_hash is distinct from n.wanted_hash)
     and not exists (select from unstored_chunks c where c.table_id = p_table and c.fingerprint = p_fingerprint)
-    and not has_rows_to_sweep(p_table, p_fingerprint)
+    and not exists (select from node n where n.table_id = p_table and n.fingerprint = p_fingerprint and n.needs_sweep)
 $$;
 
 -- Whether a Table is complete: stored, and indexed by the store, so that searches see all of it.
@@ -3512,30 +3518,26 @@ begin
   published := not exists (select from node n where n.table_id = p_table and n.fingerprint = p_fingerprint
                            and n.content_hash is distinct from n.wanted_hash);
   perform merge_status(o.id, counts || jsonb_build_object('heartbeat_at', now(), 'generation', t.generation,
+      'waiting_since', null, 'waiting_reason', null,
+      'minutes_left', case when not done then ceil(
+        ((counts->>'chunks_count')::bigint - (counts->>'indexed_chunks_count')::bigint)
+        * extract(epoch from now() - s.scanned_at) / 60 / nullif(s.stored_chunks, 0)) end,
       'skipped_nodes', (
         select coalesce(jsonb_agg(x.skipped), '[]') from (
-          select e as skipped from table_scan s, jsonb_array_elements(s.skipped_nodes) e
-          where s.table_id = p_table and s.fingerprint = p_fingerprint
+          select e as skipped from jsonb_array_elements(s.skipped_nodes) e
           union all
           select jsonb_build_object('json_pointer', n.json_pointer, 'reason', n.refused_reason) from node n
           where n.table_id = p_table and n.fingerprint = p_fingerprint and n.refused_reason is not null) x
         where is_within(x.skipped->>'json_pointer', o.json_path)))
     || (f.status - 'missing')
-    || case when not done then jsonb_build_object('minutes_left', (
-              select ceil(((counts->>'chunks_count')::bigint - (counts->>'indexed_chunks_count')::bigint)
-                          * extract(epoch from now() - s.scanned_at) / 60 / nullif(s.stored_chunks, 0))
-              from table_scan s where s.table_id = p_table and s.fingerprint = p_fingerprint))
+    || case when not done then '{}'
             when f.status->>'missing' is not null
-            then jsonb_build_object('state', 'error', 'last_error', f.status->'missing', 'attempt', 0,
-                                    'minutes_left', null)
-            else jsonb_build_object('state', 'ready', 'indexed_at', now(), 'last_error', null, 'attempt', 0,
-                                    'minutes_left', null) end)
+            then jsonb_build_object('state', 'error', 'last_error', f.status->'missing', 'attempt', 0)
+            else jsonb_build_object('state', 'ready', 'indexed_at', now(), 'last_error', null, 'attempt', 0) end)
   from tool o
-  cross join lateral (
-    -- `missing` is why the document has no part for the Tool.
-    select coalesce((select s.found->o.json_path from table_scan s
-                     where s.table_id = p_table and s.fingerprint = p_fingerprint), '{}') as status
-  ) f
+  left join table_scan s on s.table_id = p_table and s.fingerprint = p_fingerprint
+  -- `missing` is why the document has no part for the Tool.
+  cross join lateral (select coalesce(s.found->o.json_path, '{}') as status) f
   cross join lateral (
     -- A published node is stored completely, except for what the store has lost. The chunks of other nodes are counted
     -- one node at a time: a growing table has no statistics for a join.
@@ -3547,7 +3549,8 @@ begin
         end), 0) - case when published and not done then (
           select count(*) from unstored_chunks c where c.table_id = p_table and c.fingerprint = p_fingerprint
             and is_within(c.json_pointer, o.json_path)) else 0 end) as counts
-    from node n where n.table_id = p_table and n.fingerprint = p_fingerprint and is_within(n.json_pointer, o.json_path)
+    from node n where n.table_id = p_table and n.fingerprint = p_fingerprint and n.wanted_hash <> ''
+      and is_within(n.json_pointer, o.json_path)
   ) x
   where o.table_id = p_table and o.enabled and o.metadata->'search_index'->>'state' is distinct from 'ready'
     and (stored or coalesce(timestamp_or_null(o.metadata->'search_index'->>'heartbeat_at'), '-infinity')
@@ -3557,20 +3560,17 @@ begin
 end $$;
 
 -- Returns {ready: whether a Table is complete, unindexed: unindexed_tables of it}. If it is complete, its Tools are ready
--- (an error where the document has no part for them) and its unfinished work is finished. Any other error stays until
+-- (an error where the document has no part for them) and nothing waits any more. Any other error stays until
 -- then: another batch of the same Table may still come.
 create function public.mark_ready_if_complete(p_table uuid, p_fingerprint text) returns jsonb
 language plpgsql set search_path = public, extensions as $$
 declare
   done boolean;
 begin
-  if not exists (select from context_table t where t.id = p_table) then
-    return jsonb_build_object('ready', false, 'unindexed', '[]'::jsonb);
-  end if;
   done := case when is_live_for_tables(p_fingerprint) then update_tool_status(p_table, p_fingerprint)
                else is_table_complete(p_table, p_fingerprint) end;
   if done then
-    perform finish_table_work(p_table, p_fingerprint);
+    update context_table t set work = null where t.id = p_table and t.work is not null;
   end if;
   update table_scan p set heartbeat_at = now(), error = case when not done then p.error end,
     failed_generation = case when not done then p.failed_generation end,
@@ -3762,33 +3762,6 @@ language sql stable set search_path = public, extensions as $$
   join table_object x on x.table_id = o.table_id and x.pointer_hash = any (p_pointer_hashes)
   where o.id = p_tool and is_within(x.json_pointer, o.json_path)
 $$;
-
--- The text at p_pointer from the chunk p_first on, and the strings at or below p_around: {chunks, texts: [{json_pointer,
--- chunks}]}, at most p_limit of each. Only what is current and in the Tool's scope; null if the endpoint does not reach
--- the Tool.
-create function public.read_text(
-  p_mcp uuid, p_tool uuid, p_fingerprint text, p_pointer_hash text, p_around text, p_first integer, p_limit integer
-) returns jsonb language sql stable set search_path = public, extensions as $$
-  select jsonb_build_object(
-    'chunks', (
-      select coalesce(jsonb_agg(jsonb_build_object(
-        'chunk_index', c.chunk_index, 'total_chunks', c.total_chunks, 'char_start', c.char_start,
-        'char_end', c.char_end, 'chunk_text', c.chunk_text) order by c.chunk_index), '[]')
-      from node n
-      join chunks c on c.table_id = n.table_id and c.fingerprint = n.fingerprint and c.pointer_hash = n.pointer_hash
-        and c.content_hash = n.content_hash
-      where n.table_id = o.table_id and n.fingerprint = p_fingerprint and n.pointer_hash = p_pointer_hash
-        and is_within(n.json_pointer, o.json_path)
-        and c.chunk_index between p_first and p_first + p_limit - 1),
-    'texts', (
-      select coalesce(jsonb_agg(jsonb_build_object('json_pointer', t.json_pointer, 'chunks', t.wanted_chunks)
-                                order by t.json_pointer), '[]')
-      from (select n.json_pointer, n.wanted_chunks from node n
-            where n.table_id = o.table_id and n.fingerprint = p_fingerprint and n.content_hash is not null
-              and is_within(n.json_pointer, p_around) and is_within(n.json_pointer, o.json_path)
-            order by n.json_pointer limit p_limit) t))
-  from bound_tools(p_mcp) o where o.id = p_tool
-$$;
 -- Index versions: one for the present settings, and earlier ones until they are deleted. A version covers pages and
 -- Tables. One version is live: searches use it, whatever is deployed. Every recorded version is written to.
 
@@ -3872,14 +3845,14 @@ $$;
 -- ---------------------------------------------------------------- what a version lacks
 
 -- The searchable materials that a version does not cover: last written with older settings, or with a chunk that has no
--- vector in it. With p_before the first p_limit of those that were not requested since, and have no unfinished work.
+-- vector in it. With p_before the first p_limit of those that were not requested since, and about which no message is under way.
 create function public.outdated_materials(
   p_fingerprint text, p_before timestamptz default null, p_limit integer default null
 ) returns text[]
 language plpgsql stable set search_path = public, extensions as $$
 begin
   return array(
-    -- First all that are outdated (because of offset 0): looking at unfinished work takes longer.
+    -- First all that are outdated (because of offset 0).
     select o.material from (
     select m.* from material m
     left join (select s.knowledge, f.space, min(s.created_at) as since
@@ -3891,17 +3864,16 @@ begin
            or m.chunks_count > 0 and asked.space <> all (m.complete_spaces))
     order by m.material offset 0) o
     where p_before is null or coalesce(o.build_requested_at, '-infinity') < p_before
-                              and not exists (select from unfinished_work u where u.state <> 'failed'
-                                              and (u.kind, u.subject) in (('file', o.key), ('material', o.material)))
+                              and not awaits_message(o.work)
     order by o.material limit p_limit);
 end $$;
 
 -- The Tables of which a version finds less than the live version: not scanned, scanned for an older generation, or with
 -- a string that only the live version has stored. Tables that cannot be read and have nothing stored do not count. For
 -- the live version itself: the Tables that are being indexed.
-create function public.incomplete_tables(p_fingerprint text) returns table (table_id uuid, reason text)
+create function public.incomplete_tables(p_fingerprint text) returns table (table_id uuid, reason jsonb)
 language sql stable set search_path = public, extensions as $$
-  select t.id, coalesce(p.error, 'is not built yet')
+  select t.id, coalesce(p.error, jsonb_build_object('code', 'index.not_built', 'values', '{}'::jsonb))
   from indexed_table t
   left join index_version l on l.live
   left join table_scan p on p.table_id = t.id and p.fingerprint = p_fingerprint
@@ -3976,13 +3948,14 @@ declare
 begin
   perform pg_advisory_xact_lock(hashtext('sakuin.index_version'));
   select * into v from index_version i where i.fingerprint = p_fingerprint;
-  perform require(v.fingerprint is not null, 'P0002', format('There is no index %s', p_fingerprint));
+  perform require(v.fingerprint is not null, 'P0002', 'index.none', jsonb_build_object('id', p_fingerprint));
   state := index_version_state(v);
   if not v.live then
     perform require(
       p_force or (state->'pages'->'missing', state->'tables'->'missing') = ('0'::jsonb, '0'::jsonb), '23505',
-      format('The index %s is incomplete: %s of %s pages and %s of %s Tables are missing', v.fingerprint,
-             state->'pages'->'missing', state->'pages'->'total', state->'tables'->'missing', state->'tables'->'total'));
+      'index.incomplete', jsonb_build_object(
+        'id', v.fingerprint, 'pages', state->'pages'->'missing', 'all_pages', state->'pages'->'total',
+        'tables', state->'tables'->'missing', 'all_tables', state->'tables'->'total'));
     update index_version set live = false, retired_at = now() where live;
     update index_version set live = true, live_since = now(), retired_at = null where fingerprint = v.fingerprint;
     perform refresh_tool_status(3);
@@ -3999,10 +3972,10 @@ declare
 begin
   perform pg_advisory_xact_lock(hashtext('sakuin.index_version'));
   select * into v from index_version i where i.fingerprint = p_fingerprint;
-  perform require(v.fingerprint is not null, 'P0002', format('There is no index %s', p_fingerprint));
-  perform require(not v.live, '23505', format('The index %s is live. Activate another one first', p_fingerprint));
+  perform require(v.fingerprint is not null, 'P0002', 'index.none', jsonb_build_object('id', p_fingerprint));
+  perform require(not v.live, '23505', 'index.live', jsonb_build_object('id', p_fingerprint));
   perform require(v.retired_at > now() - make_interval(secs => p_seconds) is not true, '23505',
-                  format('The index %s was live until just now. Try again in a minute', p_fingerprint));
+                  'index.lately', jsonb_build_object('id', p_fingerprint));
   delete from index_version where fingerprint = p_fingerprint;
 end $$;
 
@@ -4074,201 +4047,7 @@ language sql set search_path = public, extensions as $$
   )
   select coalesce(jsonb_agg(j.namespace order by j.namespace), '[]') from checked j where j.abandoned
 $$;
--- The change feed: what changed in the index since a cursor (docs/decisions/0121).
---
--- A row for each explanation, failed page and Tool, with its last change. The transaction that changes the index writes
--- it, without a number. Readers number what is committed, one reader at a time: a transaction that commits late gets a
--- late number, so that no cursor has passed it. Writers share no row.
-
--- `owner`: the id of a project, empty for the library. `subject`: the id of an explanation, the name of a page, the id of
--- a Tool, the question of a gap; `moved_to` is then the explanation that answers it. `generation`: that of the page, or of the Tool's Table. `moved_to`: another explanation with the same text.
--- `added`: the number of its last addition; null while that has no number. A cursor before it has not seen the subject.
-create table public.change (
-  owner text collate "C" not null,
-  topic text collate "C" not null check (topic in ('explanation', 'page', 'tool', 'gap')),
-  subject text collate "C" not null,
-  event text collate "C" not null check (
-    event in ('added', 'changed', 'moved', 'removed', 'failed', 'recovered', 'ready', 'answered')),
-  generation bigint not null,
-  moved_to text collate "C",
-  changed_at timestamptz not null default now(),
-  number bigint,
-  added bigint,
-  primary key (owner, topic, subject)
-);
-create index change_number on public.change (owner, number);
--- What is gone is told for a while, and then deleted (delete_old_changes).
-create index change_gone on public.change (changed_at) where event in ('moved', 'removed', 'recovered', 'answered');
-
--- The last number of each feed, and the highest number that was deleted. Writers of changes do not touch it.
-create table public.change_feed (
-  owner text collate "C" primary key,
-  last bigint not null default 0,
-  deleted bigint not null default 0
-);
-
--- ---------------------------------------------------------------- writing
-
--- Records the change of a page or a Tool, unless it is known. Those of explanations are written by replace_chunks.
-create function public.record_change(p_owner text, p_topic text, p_subject text, p_event text, p_generation bigint)
-returns void language sql set search_path = public, extensions as $$
-  insert into change as c (owner, topic, subject, event, generation)
-  values (p_owner, p_topic, p_subject, p_event, p_generation)
-  on conflict (owner, topic, subject) do update set
-    event = excluded.event, generation = excluded.generation, changed_at = now(), number = null
-  where (c.event, c.generation) <> (excluded.event, excluded.generation)
-$$;
-
--- Records that a page failed, or that it is searchable or deleted after it had failed.
-create function public.record_page_change(r public.material) returns void
-language plpgsql set search_path = public, extensions as $$
-begin
-  if r.status = 'failed' or exists (select from change c where (c.owner, c.topic, c.subject, c.event)
-                                                              = ('', 'page', r.material, 'failed')) then
-    perform record_change('', 'page', r.material, case when r.status = 'failed' then 'failed' else 'recovered' end,
-                          r.generation);
-  end if;
-end $$;
-
--- Records that a Tool is ready or failed. Nothing is told of a deleted one: no reader may see it any more.
-create function public.record_tool_change() returns trigger
-language plpgsql security definer set search_path = public, extensions, pg_temp as $$
-declare
-  status jsonb;
-begin
-  if tg_op = 'DELETE' then
-    delete from change c where (c.owner, c.topic, c.subject) = (old.project_id::text, 'tool', old.id::text);
-    return null;
-  end if;
-  status := new.metadata->'search_index';
-  perform record_change(new.project_id::text, 'tool', new.id::text,
-                        case when status->>'state' = 'ready' then 'ready' else 'failed' end,
-                        coalesce(bigint_or_null(status->>'generation'), 0));
-  return null;
-end $$;
-create trigger record_tool_change after update of metadata on public.tool for each row
-  when (new.metadata->'search_index'->>'state' in ('ready', 'error')
-        and new.metadata->'search_index'->'state' is distinct from old.metadata->'search_index'->'state')
-  execute function public.record_tool_change();
-create trigger forget_tool_changes after delete on public.tool
-  for each row execute function public.record_tool_change();
-
--- ---------------------------------------------------------------- reading
-
--- Numbers at most p_limit (null: all) committed changes of a feed, in the order of their transactions, and returns the
--- feed, locked if there were any. A row that is being changed is left for the next reader.
-create function public.number_changes(p_owner text, p_limit integer) returns public.change_feed
-language plpgsql set search_path = public, extensions as $$
-declare
-  f change_feed;
-  n bigint;
-begin
-  -- A number that another reader has not committed yet is null here, and the lock waits for it.
-  if exists (select from change c where c.owner = p_owner and c.number is null) then
-    insert into change_feed (owner) values (p_owner) on conflict do nothing;
-    select * into f from change_feed x where x.owner = p_owner for update;
-    with due as (
-      select c.topic, c.subject, c.changed_at from change c where c.owner = p_owner and c.number is null
-      order by c.changed_at, c.topic, c.subject limit p_limit for update skip locked
-    ), numbered as (
-      update change c set number = d.number, added = case when c.event = 'added' then d.number else c.added end
-      from (select x.*, f.last + row_number() over (order by x.changed_at, x.topic, x.subject) as number from due x) d
-      where (c.owner, c.topic, c.subject) = (p_owner, d.topic, d.subject)
-      returning 1
-    )
-    select count(*) into n from numbered;
-    update change_feed x set last = x.last + n where x.owner = p_owner and n > 0;
-  end if;
-  select * into f from change_feed x where x.owner = p_owner;
-  return case when f.owner is null then row(p_owner, 0, 0)::change_feed else f end;
-end $$;
-
--- The changes of a feed after a cursor, at most p_limit, in the order of their numbers: {changes, cursor, more}; with 0
--- none, and the cursor of now. Null if the cursor is too old: it has not seen what was deleted since.
---   p_cursor: [began, complete, read], null for the beginning. `began`: what was deleted when the reader began;
---     `complete`: the reader has had all changes up to this number; `read`: the number of the last change that it got.
---   p_kinds: such as 'page.failed'; null for all. p_tools: of a project, the Tools that the reader may see.
---   p_in: the beginning of the pages that the reader may see; null for all. What moves out of them is removed there.
-create function public.changes_since(
-  p_owner text, p_cursor bigint[], p_kinds text[], p_tools text[], p_limit integer, p_in text default null
-) returns jsonb language plpgsql set search_path = public, extensions as $$
-declare
-  f constant change_feed := number_changes(p_owner, case when p_limit > 0 then 5000 end);
-  began constant bigint := coalesce(p_cursor[1], f.deleted);
-  complete constant bigint := coalesce(p_cursor[2], 0);
-  read constant bigint := coalesce(p_cursor[3], 0);
-  done jsonb;
-begin
-  if read > f.last then return null; end if;
-  with page as materialized (
-    select c.*, x.kind
-    from change c cross join lateral (
-      select concat(c.topic, '.', case when c.event = 'changed' and c.added > complete then 'added'
-                                       when c.event = 'moved' and not starts_with(c.moved_to, p_in) then 'removed'
-                                       else c.event end) as kind) x
-    where c.owner = p_owner and c.number > read and c.number <= f.last
-      and (p_tools is null or c.subject = any (p_tools))
-      and (p_in is null or c.topic <> 'gap' and starts_with(c.subject, p_in))
-      and (p_kinds is null or x.kind = any (p_kinds))
-    order by c.number limit p_limit
-  ), ended as (
-    select (select count(*) from page) < greatest(p_limit, 1) as is_last,
-           -- One that is changed at this moment may be new to the reader.
-           exists (select from change c where c.owner = p_owner and c.number is null) as has_more,
-           -- Of the same moment as the page: what is deleted meanwhile must not be passed over.
-           exists (select from change_feed x where x.owner = p_owner and x.deleted > greatest(began, read)) as is_old
-  )
-  select case when not e.is_old or p_cursor is null then jsonb_build_object(
-    'changes', (select coalesce(jsonb_agg(jsonb_strip_nulls(jsonb_build_object(
-        'kind', p.kind, 'id', p.subject, 'generation', p.generation, 'time', p.changed_at,
-        'moved_to', case when p.kind = 'explanation.moved' then p.moved_to end,
-        'answer', case when p.kind = 'gap.answered' then p.moved_to end,
-        'title', k.title, 'type', k.type, 'content_hash', k.content_hash, 'name', o.name,
-        'reason', case when p.event = 'failed' then coalesce(m.error, o.metadata->'search_index'->>'last_error') end))
-        order by p.number), '[]')
-      from page p
-      left join knowledge_chunks k on k.id = case p.topic when 'explanation' then p.subject when 'gap' then p.moved_to end
-      left join material m on p.topic = 'page' and m.material = p.subject
-      left join tool o on o.id = case when p.topic = 'tool' then p.subject::uuid end),
-    'cursor', case when not e.is_last then jsonb_build_array(began, complete, (select max(p.number) from page p))
-                   else jsonb_build_array(began, case when e.has_more and p_limit > 0 then complete else f.last end,
-                                          f.last) end,
-    'more', not e.is_last or e.has_more) end
-  into done from ended e;
-  return done;
-end $$;
-
--- ---------------------------------------------------------------- deleting
-
--- Deletes at most p_limit changes of what has been gone for p_seconds, and returns how many. Cursors before them are too
--- old from then on.
-create function public.delete_old_changes(p_seconds integer, p_limit integer) returns integer
-language plpgsql set search_path = public, extensions as $$
-declare
-  before constant timestamptz := now() - make_interval(secs => p_seconds);
-  n integer;
-begin
-  if not exists (select from change c where c.event in ('moved', 'removed', 'recovered', 'answered')
-                                        and c.changed_at < before) then
-    return 0;
-  end if;
-  -- What nobody has read has no number, and a cursor from before it must be too old, too.
-  perform number_changes('', p_limit);
-  with gone as (
-    delete from change c where c.ctid = any (array(
-      select x.ctid from change x
-      where x.owner = '' and x.event in ('moved', 'removed', 'recovered', 'answered') and x.changed_at < before
-        and x.number is not null
-      order by x.changed_at limit p_limit for update skip locked))
-    returning c.number
-  ), recorded as (
-    update change_feed f set deleted = greatest(f.deleted, (select max(g.number) from gone g)) where f.owner = ''
-  )
-  select count(*) into n from gone;
-  return n;
-end $$;
-
--- ---------------------------------------------------------------- what the library is
+-- What the library is: what its owner says of it and of its folders, and what is in them.
 
 -- What its owner says of the library ('') or of a folder. Only an admin key writes it; nothing of a page gets here.
 create table public.library_description (
@@ -4315,542 +4094,176 @@ language sql stable set search_path = public, extensions as $$
                               and not starts_with(k.material, '_sakuin/')))) order by p.folder)
   from place p left join library_description d using (folder)
 $$;
-
--- ---------------------------------------------------------------- subscriptions
-
--- Who is sent events (docs/decisions/0132). `principal`: a key, as 'key:' and its hash, or a user, as 'user:' and the UUID;
--- `payer`: whose quota it uses. `owner`: the feed that it follows, read up to `position`. `cursor`: of MCP, after the last
--- event that was received. The secrets are encrypted. `question` and `vector` are of a standing question (touched_questions), as
--- it was `asked_at`. `attempt` numbers its messages in the queue; none is sent before
--- `due_at`.
-create table public.event_subscription (
-  id text collate "C" primary key,
-  principal text collate "C" not null,
-  payer text collate "C" not null,
-  owner text collate "C" not null,
-  mcp_id uuid references public.mcp on delete cascade,
-  name text collate "C" not null,
-  arguments jsonb not null,
-  url text collate "C" not null,
-  secret text not null,
-  previous_secret text,
-  previous_until timestamptz,
-  cursor text collate "C" not null,
-  position bigint not null,
-  not_before timestamptz,
-  expires_at timestamptz not null,
-  verified_at timestamptz not null,
-  attempt bigint not null default 0,
-  due_at timestamptz not null default now(),
-  failures integer not null default 0,
-  failed_since timestamptz,
-  last_error text,
-  delivered_at timestamptz,
-  question jsonb,
-  vector extensions.halfvec(1536),
-  asked_at timestamptz
-);
-create index event_subscription_payer on public.event_subscription (payer);
-create index event_subscription_callback on public.event_subscription (principal, url);
-create index event_subscription_endpoint on public.event_subscription (mcp_id);
-
--- After so many failures without a success nothing is sent until the client refreshes.
-create function public.most_failures() returns integer
-language sql immutable set search_path = public, extensions as 'select 8';
-
--- The subscription if it is there, and whether the principal has proved within a day that the address is its own.
-create function public.read_subscription(p_id text, p_principal text, p_url text) returns jsonb
-language sql stable set search_path = public, extensions as $$
-  select jsonb_build_object(
-    'subscription', (select to_jsonb(s) - 'vector' from event_subscription s where s.id = p_id and s.expires_at > now()),
-    'verified', exists (select from event_subscription s
-                        where s.principal = p_principal and s.url = p_url and s.expires_at > now()
-                          and s.verified_at > now() - interval '1 day'))
-$$;
-
--- Adds a subscription, or refreshes it: it goes on where it is. `p_row` has the columns by name; with `previous_secret`
--- the old one signs, too, for five minutes.
-create function public.subscribe(p_row jsonb, p_seconds integer, p_verified boolean) returns jsonb
-language plpgsql set search_path = public, extensions as $$
-declare
-  r event_subscription := jsonb_populate_record(null::event_subscription, p_row);
-  s event_subscription;
-begin
-  perform pg_advisory_xact_lock(hashtextextended('subscriptions of ' || r.payer, 0));
-  delete from event_subscription x where x.payer = r.payer and x.expires_at <= now();
-  if not exists (select from event_subscription x where x.id = r.id) then
-    perform check_quota((select count(*) from event_subscription x where x.payer = r.payer), 1,
-                        'subscriptions', 'event subscriptions');
-  end if;
-  insert into event_subscription as x (id, principal, payer, owner, mcp_id, name, arguments, url, secret, cursor, position,
-                                       not_before, expires_at, verified_at)
-  values (r.id, r.principal, r.payer, r.owner, r.mcp_id, r.name, r.arguments, r.url, r.secret, r.cursor, r.position,
-          r.not_before, now() + make_interval(secs => p_seconds),
-          case when p_verified then now() else coalesce((select max(y.verified_at) from event_subscription y
-                                                         where y.principal = r.principal and y.url = r.url), now()) end)
-  on conflict (id) do update set
-    secret = excluded.secret,
-    previous_secret = coalesce(r.previous_secret, x.previous_secret),
-    previous_until = case when r.previous_secret is null then x.previous_until else now() + interval '5 minutes' end,
-    expires_at = excluded.expires_at,
-    verified_at = case when p_verified then excluded.verified_at else x.verified_at end,
-    failures = 0, failed_since = null,
-    due_at = case when x.failures = 0 then x.due_at else now() end
-  returning * into s;
-  return to_jsonb(s) - 'vector';
-end $$;
-
--- Whether there was such a subscription.
-create function public.unsubscribe(p_id text) returns boolean
-language sql set search_path = public, extensions as $$
-  with gone as (delete from event_subscription s where s.id = p_id returning s.expires_at)
-  select exists (select from gone g where g.expires_at > now())
-$$;
-
--- The subscriptions to questions that a change which they have not seen may give another answer: it is of one of the
--- explanations that they watch, or the changed explanation alone may be as good as the present answer. `question`:
--- {space, in, watched: [id], least, per_cosine, words, covered, terms: [{term, slot, value}]}; that is if per_cosine *
--- cosine + for each slot words * the best value * impact + covered * the best value >= least. docs/decisions/0142
-create function public.touched_questions() returns setof text
-language sql stable set search_path = public, extensions as $$
-  with asked as materialized (
-    -- A vector of unit length is read once; one of a row would be for each comparison.
-    select s.id, s.position, l2_normalize(s.vector) as vector, q.*
-    from event_subscription s cross join lateral jsonb_to_record(s.question) as q(
-      space text, "in" text, watched jsonb, least float8, per_cosine float8, words float8, covered float8, terms jsonb)
-    where s.question is not null and s.due_at <= now() and s.expires_at > now() and s.failures < most_failures()
-  ), changed as materialized (
-    select c.subject, c.event, coalesce(c.number, 9223372036854775807) as number from change c
-    where c.owner = '' and c.topic = 'explanation'
-      and (c.number is null or c.number > (select min(a.position) from asked a))
-  ), few as materialized (
-    -- To compare more takes longer than to ask.
-    select c.* from changed c where (select count(*) from changed) <= 50
-  ), explanation as materialized (
-    -- A concept may be placed as high as an example that shows it.
-    select e.id, max(c.number) as number
-    from few c join knowledge_chunks k on k.id = c.subject
-    join knowledge_chunks e on e.material = k.material and (e.id = k.id or k.anchor = any (e.illustrates))
-    where c.event in ('added', 'changed') group by e.id
-  ), passage as materialized (
-    select e.id, t.space, l2_normalize(v.embedding) as vector
-    from explanation e join embedded_text t using (id) join knowledge_vector v using (space, text_hash)
-  ), near as materialized (
-    select a.id as asked, p.id, max(-(p.vector <#> a.vector)) as cosine
-    from asked a join passage p using (space) group by a.id, p.id
-  ), word as materialized (
-    select w.id, u.term, u.impact / 32767.0::float8 as impact
-    from explanation e join chunk_words w on w.id = e.id and w.is_current
-    cross join unnest(w.terms, w.impacts) as u(term, impact)
-  ), words as materialized (
-    select s.asked, s.id, sum(s.value) as value from (
-      select a.id as asked, w.id, a.words * max(t.value * w.impact) + a.covered * max(t.value) as value
-      from asked a cross join lateral jsonb_to_recordset(a.terms) as t(term text, slot integer, value float8)
-      join word w using (term)
-      group by a.id, a.words, a.covered, t.slot, w.id) s
-    group by s.asked, s.id
-  )
-  select a.id from asked a where a.least is null or (select count(*) from changed) > 50
-  union
-  select a.id from asked a join few c on c.number > a.position and a.watched ? c.subject
-  union
-  select a.id
-  from asked a join explanation e on e.number > a.position and starts_with(e.id, a."in")
-  left join near n on n.asked = a.id and n.id = e.id left join words w on w.asked = a.id and w.id = e.id
-  where a.least <= coalesce(w.value, 0) + coalesce(a.per_cosine * n.cosine, 0)
-$$;
-
--- The subscriptions whose feed has moved, at most p_limit: {id, attempt, payer}, for a message each. They are not due again
--- for two minutes, so that a message that is lost is sent again. A standing question is due if a change may touch it, and
--- once a day: how rare words are changes with all pages. Without p_match no question is compared; one row without an id
--- then says that there are some to compare.
-create function public.due_subscriptions(p_limit integer, p_match boolean default true) returns jsonb
-language sql set search_path = public, extensions as $$
-  with gone as (
-    delete from event_subscription s where s.expires_at <= now()
-  ), feed as materialized (
-    select o.owner, exists (select from change c where c.owner = o.owner and c.number is null) as is_read,
-           (select max(c.number) from change c where c.owner = o.owner) as last
-    from (select distinct s.owner from event_subscription s where s.due_at <= now()) o
-  ), moved as materialized (
-    select s.id, f.last, case when s.question is null then true
-                              when p_match then s.asked_at < now() - interval '1 day'
-                                         or s.id in (select touched_questions()) end as is_due
-    from event_subscription s join feed f on f.owner = s.owner
-    where s.due_at <= now() and s.expires_at > now() and s.failures < most_failures()
-      and (f.is_read or f.last > s.position or s.asked_at < now() - interval '1 day')
-  ), untouched as (
-    update event_subscription s set position = greatest(s.position, m.last) from moved m where s.id = m.id and not m.is_due
-  ), due as (
-    select s.id from event_subscription s join moved m using (id)
-    where m.is_due and s.due_at <= now() order by s.due_at limit p_limit for update of s skip locked
-  ), sent as (
-    update event_subscription s set attempt = s.attempt + 1, due_at = now() + interval '2 minutes'
-    from due d where s.id = d.id returning s.id, s.attempt, s.payer
-  )
-  select coalesce(jsonb_agg(to_jsonb(t)), '[]') from (
-    select * from sent
-    union all select '', 0, '' where exists (select from moved m where m.is_due is null)) t
-$$;
-
--- The subscription of a message; null if it has ended, or another message has followed.
-create function public.begin_delivery(p_id text, p_attempt bigint) returns jsonb
-language sql set search_path = public, extensions as $$
-  update event_subscription s set due_at = now() + interval '2 minutes'
-  where s.id = p_id and s.attempt = p_attempt and s.expires_at > now() returning to_jsonb(s) - 'vector'
-$$;
-
--- Records how far a message has come. `p_received`: an event was; `p_seconds`: after how many it is due again, null while
--- the message goes on. `p_question`, `p_vector`: of a standing question that was asked. False if another message has
--- followed.
-create function public.record_delivery(
-  p_id text, p_attempt bigint, p_cursor text, p_position bigint, p_received boolean, p_seconds integer,
-  p_question jsonb default null, p_vector text default null
-) returns boolean language sql set search_path = public, extensions as $$
-  with recorded as (
-    update event_subscription s set
-      cursor = coalesce(p_cursor, s.cursor), position = greatest(s.position, p_position),
-      failures = case when p_received then 0 else s.failures end,
-      failed_since = case when p_received then null else s.failed_since end,
-      delivered_at = case when p_received then now() else s.delivered_at end,
-      due_at = coalesce(now() + make_interval(secs => p_seconds), s.due_at),
-      question = coalesce(p_question, s.question),
-      vector = case when p_question is null then s.vector else p_vector::halfvec end,
-      asked_at = case when p_question is null then s.asked_at else now() end
-    where s.id = p_id and s.attempt = p_attempt returning 1
-  )
-  select exists (select from recorded)
-$$;
-
--- Records a failure, and returns the number of the message that follows after p_seconds; null if none shall.
-create function public.record_failed_delivery(p_id text, p_attempt bigint, p_error text, p_seconds integer) returns bigint
-language sql set search_path = public, extensions as $$
-  with failed as (
-    update event_subscription s set
-      attempt = s.attempt + 1, failures = s.failures + 1, last_error = p_error,
-      failed_since = coalesce(s.failed_since, now()), due_at = now() + make_interval(secs => p_seconds + 60)
-    where s.id = p_id and s.attempt = p_attempt returning s.attempt, s.failures
-  )
-  select f.attempt from failed f where f.failures < most_failures()
-$$;
-
--- ---------------------------------------------------------------- gaps
-
--- Tells that the question of a gap is answered by an explanation, and ends its subscription, which has no address: whoever
--- follows the feed hears of it.
-create function public.answer_gap(p_id text, p_attempt bigint, p_answer text) returns void
-language sql set search_path = public, extensions as $$
-  with ended as (
-    delete from event_subscription s where s.id = p_id and s.attempt = p_attempt returning s.arguments->>'question' as question
-  )
-  insert into change as c (owner, topic, subject, event, generation, moved_to)
-  select '', 'gap', e.question, 'answered', coalesce((select k.generation from knowledge_chunks k where k.id = p_answer), 0),
-         p_answer
-  from ended e
-  on conflict (owner, topic, subject) do update set
-    generation = excluded.generation, moved_to = excluded.moved_to, changed_at = now(), number = null
-$$;
-
--- The questions of gaps that are watched, and those that were answered lately, the newest first: [{question, answer, since}],
--- `answer` null while there is none.
-create function public.watched_gaps() returns jsonb
-language sql stable set search_path = public, extensions as $$
-  select coalesce(jsonb_agg(to_jsonb(w) order by w.since desc, w.question), '[]') from (
-    select s.arguments->>'question' as question, null as answer, s.verified_at as since
-    from event_subscription s where s.url = '' and s.expires_at > now()
-    union all
-    select c.subject, c.moved_to, c.changed_at from change c where (c.owner, c.topic) = ('', 'gap')) w
-$$;
--- Upkeep: unfinished work, limits, and the comparison of records with the bucket and the store. Each section is
+-- Upkeep: work that waits, limits, and the comparison of records with the bucket and the store. Each section is
 -- independent of the others.
 
--- ---------------------------------------------------------------- unfinished work
--- One row for each page, file or Table in trouble, never one for each message. Work that goes well leaves no row.
+-- ---------------------------------------------------------------- work that waits
+-- Messages wait in SQS. The row that a message is about says so: `work` of a page (material), a file (authored_file) or a
+-- Table (context_table), {attempts, since, reason, vendor, until}; null if nothing is known.
+--   attempts: by the id of a message, how many began and did not end by themselves: their workers died
+--   since, reason, vendor, until: since when it waits and why, for which outside system, and when its message is delivered
+-- A batch of chunks counts its attempts in the row of its first chunk.
 
--- `subject`: for a `file` its S3 key (a page, learns.yml, synonyms.yml), for a reindexed `material` its name,
---   for a `table` its id, for an `upload` the S3 key of the document, for a `deletion` the id of a deleted Table or
---   project (see delete_portion).
--- `state`: retrying - its queue delivers the message again; waiting - maintenance sends a message at `retry_at`;
---   failed - its message is a dead letter; before `retry_at` the last delivery may still be running.
--- `vendor`: the outside system that failed, if one did. `released`: that vendor has answered since.
--- `attempts`: how often it failed; `waits`: how often it had to wait. Work that a rate limit delays has not failed.
--- `message`: {queue, body, group, sequencer} of the message that continues the work; null if none does. `probe`: what is
---   sent instead until the vendor answers. `sequencer`: of the newest event that did not finish.
--- `sent_at`: when maintenance sent a message for it; null after a result of that message.
-create table public.unfinished_work (
-  kind text collate "C" not null check (kind in ('file', 'material', 'table', 'upload', 'deletion')),
-  subject text collate "C" not null,
-  fingerprint text collate "C" not null default '',
-  state text not null check (state in ('retrying', 'waiting', 'failed')),
-  reason text not null,
-  vendor text collate "C",
-  message jsonb,
-  probe jsonb,
-  sequencer text collate "C" not null default '',
-  attempts integer not null default 0,
-  waits integer not null default 0,
-  since timestamptz not null default now(),
-  retry_at timestamptz not null,
-  released boolean not null default false,
-  sent_at timestamptz,
-  primary key (kind, subject, fingerprint)
-);
-create index unfinished_work_due on public.unfinished_work (retry_at) where state <> 'failed';
--- For the list, the oldest first.
-create index unfinished_work_since on public.unfinished_work (since, subject, kind, fingerprint);
-create index unfinished_work_vendor on public.unfinished_work (vendor) where state = 'waiting';
-
--- Changes of all rows of a vendor run one at a time: otherwise they could deadlock.
-create function public.lock_vendors() returns void
-language sql set search_path = public, extensions as $$
-  select pg_advisory_xact_lock(hashtext('sakuin.unfinished_work'))
+-- Counts an attempt. Of many messages that changed nothing, old ones are forgotten.
+create function public.with_attempt(p_work jsonb, p_message text) returns jsonb
+language sql immutable set search_path = public, extensions as $$
+  select coalesce(p_work, '{}') || jsonb_build_object('attempts',
+    case when a ? p_message or (select count(*) from jsonb_object_keys(a)) < 20 then a else '{}' end
+    || jsonb_build_object(p_message, coalesce((a->>p_message)::integer, 0) + 1))
+  from (select coalesce(p_work->'attempts', '{}') as a) x
 $$;
 
--- Shows why a Table waits: on its Tools, or on the scan of another version. p_fingerprint null: all versions.
-create function public.show_reason(p_table uuid, p_fingerprint text, p_reason text) returns void
+-- Records that a message waits: its attempt ended by itself.
+create function public.with_wait(p_work jsonb, p_message text, p_wait jsonb) returns jsonb
+language sql stable set search_path = public, extensions as $$
+  select jsonb_build_object('attempts', coalesce(p_work->'attempts', '{}') - p_message)
+    || (p_wait - 'seconds') || jsonb_build_object(
+      'since', least((p_work->>'since')::timestamptz, (p_wait->>'since')::timestamptz),
+      'until', now() + make_interval(secs => (p_wait->>'seconds')::double precision))
+$$;
+
+-- Whether a message about this row will come soon. One that is long overdue is lost.
+create function public.awaits_message(p_work jsonb) returns boolean
+language sql stable set search_path = public, extensions as $$
+  select coalesce((p_work->>'until')::timestamptz > now() - interval '15 minutes', false)
+$$;
+
+-- Counts an attempt before its work begins: a worker that dies cannot. p_work: {kind, id, table_id, fingerprint, source};
+-- kinds are page (the id is its name), file (key), table (id) and chunks (the first one). Returns {attempts: how many of this
+-- message began without an end, index_versions, page: of a page (page_record)}, which its worker needs next.
+create function public.begin_work(p_work jsonb, p_message text) returns jsonb
+language plpgsql set search_path = public, extensions as $$
+declare
+  n integer;
+begin
+  case p_work->>'kind'
+  when 'page' then
+    perform add_material(p_work->>'id', nullif(p_work->'source', 'null'));
+    update material m set work = with_attempt(m.work, p_message) where m.material = p_work->>'id'
+    returning (m.work->'attempts'->>p_message)::integer into n;
+  when 'file' then
+    insert into authored_file (key, version_id) values (p_work->>'id', '') on conflict do nothing;
+    update authored_file f set work = with_attempt(f.work, p_message) where f.key = p_work->>'id'
+    returning (f.work->'attempts'->>p_message)::integer into n;
+  when 'table' then
+    update context_table t set work = with_attempt(t.work, p_message) where t.id = (p_work->>'id')::uuid
+    returning (t.work->'attempts'->>p_message)::integer into n;
+  else
+    update chunks c set attempts = c.attempts + 1 where c.id = (p_work->>'id')::uuid returning c.attempts into n;
+  end case;
+  -- What is gone has nothing to do.
+  return page_record(case p_work->>'kind' when 'page' then p_work->>'id' end) || jsonb_build_object('attempts', coalesce(n, 1));
+end $$;
+
+-- Shows on the Tools of a Table since when and why it waits (null: it does not), or on the scan of another version.
+create function public.show_wait(p_table uuid, p_fingerprint text, p_since timestamptz, p_reason jsonb) returns void
 language plpgsql set search_path = public, extensions as $$
 begin
-  if p_fingerprint is null or is_live_for_tables(p_fingerprint) then
-    perform merge_status(o.id, jsonb_build_object('last_error', p_reason, 'heartbeat_at', now()))
+  if coalesce(p_fingerprint, '') = '' or is_live_for_tables(p_fingerprint) then
+    perform merge_status(o.id, jsonb_build_object(
+      'waiting_since', p_since, 'waiting_reason', p_reason, 'heartbeat_at', now()))
     from tool o
     where o.table_id = p_table and o.enabled and o.metadata->'search_index'->>'state' in ('pending', 'indexing');
   else
-    update table_scan p set heartbeat_at = now(), error = p_reason
+    -- Why it failed stays until it is complete.
+    update table_scan p set heartbeat_at = now(),
+      error = case when p_reason is null and p.failed_generation is not null then p.error else p_reason end
     where p.table_id = p_table and p.fingerprint = p_fingerprint;
   end if;
 end $$;
 
--- Records why work did not finish. p_work: {kind, subject, fingerprint, sequencer, message, probe}. p_state
--- 'failed' with p_seconds is recorded before a last delivery: it counts unless the worker records something else.
--- p_state 'waiting' pauses the work for a time that grows with the outage (1 to 15 minutes, half of it random), but for
--- at least p_seconds; with p_vendor null, for exactly p_seconds. p_state 'retrying' with p_longest: nothing has failed,
--- the work has to wait for p_seconds. Returns false, and records nothing, if the work has been unfinished for longer than
--- p_longest seconds.
-create function public.record_unfinished(
-  p_work jsonb, p_state text, p_reason text, p_vendor text, p_seconds double precision, p_longest double precision
-) returns boolean language plpgsql set search_path = public, extensions as $$
+-- Records that a message waits. p_work as in begin_work; p_wait: {since, reason, vendor, seconds}.
+create function public.record_wait(p_work jsonb, p_message text, p_wait jsonb) returns void
+language plpgsql set search_path = public, extensions as $$
 declare
-  w constant unfinished_work := jsonb_populate_record(null::unfinished_work, p_work);
-  began constant timestamptz := coalesce(
-    (select u.since from unfinished_work u
-     where (u.kind, u.subject, u.fingerprint) = (w.kind, w.subject, coalesce(w.fingerprint, ''))
-       and (u.state <> 'failed' or u.retry_at > now())), now());
-  beforehand constant boolean := p_state = 'failed' and p_seconds > 0;
-  delayed constant boolean := p_state = 'retrying' and p_longest is not null;
-  pause constant double precision := case when p_vendor is null or p_state <> 'waiting' then p_seconds
-    else greatest(p_seconds, least(greatest(60, extract(epoch from now() - began) / 2), 900)
-                             * (0.5 + random() / 2)) end;
+  t context_table;
 begin
-  if began < now() - make_interval(secs => p_longest) then return false; end if;
-  -- Locks in one order everywhere: the Table, the vendors, the rows.
-  if p_state = 'waiting' and w.kind = 'table' then
-    perform from context_table c where c.id = w.subject::uuid for update;
-    perform show_reason(w.subject::uuid, nullif(w.fingerprint, ''), p_reason);
+  if p_work->>'kind' = 'page' then
+    update material m set work = with_wait(m.work, p_message, p_wait) where m.material = p_work->>'id';
+    return;
+  elsif p_work->>'kind' = 'file' then
+    update authored_file f set work = with_wait(f.work, p_message, p_wait) where f.key = p_work->>'id';
+    return;
   end if;
-  if delayed and w.kind = 'table' and is_live_for_tables(w.fingerprint) then
-    -- It is alive, and the time that is left grows.
-    perform update_tool_status(w.subject::uuid, w.fingerprint);
+  update context_table c set work = with_wait(c.work, p_message, p_wait)
+  where c.id = (p_work->>'table_id')::uuid returning c.* into t;
+  if t.id is null then return; end if;
+  if p_work->>'kind' = 'chunks' then
+    update chunks c set attempts = 0 where c.id = (p_work->>'id')::uuid;
   end if;
-  if p_state = 'waiting' and p_vendor is not null then
-    perform lock_vendors();
-    update unfinished_work u set released = false where u.state = 'waiting' and u.released and u.vendor = p_vendor;
+  if is_live_for_tables(p_work->>'fingerprint') then
+    -- What is stored meanwhile counts, and the time that is left grows.
+    perform update_tool_status(t.id, p_work->>'fingerprint');
   end if;
-  insert into unfinished_work as u (kind, subject, fingerprint, state, reason, vendor, message, probe, sequencer,
-                                    attempts, waits, since, retry_at)
-  values (w.kind, w.subject, coalesce(w.fingerprint, ''), p_state, p_reason, p_vendor, w.message, w.probe,
-          coalesce(w.sequencer, ''), (not delayed)::integer, (p_state = 'waiting')::integer,
-          case when p_state = 'failed' and not beforehand then now() else began end,
-          now() + make_interval(secs => pause))
-  on conflict (kind, subject, fingerprint) do update set
-    state = excluded.state, reason = excluded.reason, vendor = excluded.vendor,
-    attempts = u.attempts + (not beforehand and not delayed)::integer,
-    -- Several messages of one Table that meet the same outage are one wait.
-    waits = u.waits + case when u.state = 'waiting' and u.sent_at is null then 0 else excluded.waits end,
-    since = excluded.since, retry_at = excluded.retry_at, released = false,
-    sent_at = null,
-    -- An older event that fails late does not replace a newer one, and no event replaces a message without a
-    -- sequencer: that is about the current state.
-    message = case when excluded.sequencer = '' or u.message is null
-                     or (u.message->>'sequencer' <> '' and excluded.sequencer >= u.sequencer)
-              then excluded.message else u.message end,
-    probe = coalesce(excluded.probe, u.probe), sequencer = greatest(u.sequencer, excluded.sequencer)
-  -- A Table has several messages. Waiting replaces retrying and failed, failed replaces retrying. A waiting Table is
-  -- scanned again, so a failed message matters only if maintenance has sent a message: that may be the failed one.
-  where u.kind <> 'table' or excluded.state = 'waiting' or u.state = 'retrying'
-    or (u.state = 'waiting' and p_state = 'failed' and u.sent_at is not null)
-    or (u.state = 'failed' and (u.retry_at > now() or (p_state = 'failed' and not beforehand)));
-  return true;
+  perform show_wait(t.id, p_work->>'fingerprint', (t.work->>'since')::timestamptz, t.work->'reason');
 end $$;
 
--- Releases what waits for these vendors: maintenance sends it. The caller has locked the vendors.
-create function public.release_vendors(p_vendors text[]) returns void
+-- Records that the work of a message has ended, where nothing else does.
+create function public.finish_work(p_work jsonb) returns void
+language plpgsql set search_path = public, extensions as $$
+begin
+  if p_work->>'kind' = 'page' then
+    update material m set work = null where m.material = p_work->>'id' and m.work is not null;
+  elsif p_work->>'kind' = 'file' then
+    update authored_file f set work = null where f.key = p_work->>'id' and f.work is not null;
+  else
+    if p_work->>'kind' = 'chunks' then
+      update chunks c set attempts = 0 where c.id = (p_work->>'id')::uuid and c.attempts > 0;
+    end if;
+    update context_table t set work = null where t.id = (p_work->>'table_id')::uuid and t.work is not null;
+    if found then perform show_wait((p_work->>'table_id')::uuid, p_work->>'fingerprint', null, null); end if;
+  end if;
+end $$;
+
+-- Records that messages about these pages are sent, before they are.
+create function public.note_requests(p_materials text[], p_reason jsonb) returns void
 language sql set search_path = public, extensions as $$
-  update unfinished_work u set released = true, retry_at = now()
-  where u.state = 'waiting' and not u.released and u.vendor = any (p_vendors)
+  update material m set work = with_wait(m.work, '', jsonb_build_object(
+    'since', now(), 'reason', p_reason, 'vendor', null, 'seconds', 0))
+  where m.material = any (p_materials)
 $$;
 
--- Finishes work. p_work as in record_unfinished; an older event of a file does not finish a newer one, one without a
--- sequencer finishes all. p_answered: its vendor has answered, so everything that waits for this vendor is released. A
--- waiting Table is finished by its next scan; a batch of its chunks only shows that the vendor answers. A failed Table
--- is finished when it is complete (mark_ready_if_complete).
-create function public.finish_work(p_work jsonb, p_answered boolean) returns void
-language plpgsql set search_path = public, extensions as $$
-declare
-  w constant unfinished_work := jsonb_populate_record(null::unfinished_work, p_work);
-  u unfinished_work;
-begin
-  select * into u from unfinished_work x
-  where (x.kind, x.subject, x.fingerprint) = (w.kind, w.subject, coalesce(w.fingerprint, ''));
-  -- Nearly always there is no row. The vendors are locked before the row.
-  if u.kind is null then return; end if;
-  if u.vendor is not null then perform lock_vendors(); end if;
-  select * into u from unfinished_work x
-  where (x.kind, x.subject, x.fingerprint) = (w.kind, w.subject, coalesce(w.fingerprint, '')) for update;
-  if u.kind is null or (coalesce(w.sequencer, '') <> '' and w.sequencer < u.sequencer) then return; end if;
-  if u.kind <> 'table' or u.state = 'retrying' or (u.state = 'failed' and u.retry_at > now())
-     or (u.state = 'waiting' and not p_answered and (u.released or u.vendor is null)) then
-    delete from unfinished_work x where (x.kind, x.subject, x.fingerprint) = (u.kind, u.subject, u.fingerprint);
-  end if;
-  if p_answered and u.vendor is not null and not u.released then
-    perform release_vendors(array[u.vendor]);
-  end if;
-end $$;
-
--- Finishes all work of a complete Table. If it was the probe of a vendor, the vendor has answered.
-create function public.finish_table_work(p_table uuid, p_fingerprint text) returns void
-language plpgsql set search_path = public, extensions as $$
-declare
-  answered text[];
-begin
-  -- Nearly always there is no row. The vendors are locked before the rows.
-  if not exists (select from unfinished_work u where u.kind = 'table' and u.subject = p_table::text
-                 and u.fingerprint in ('', p_fingerprint)) then return; end if;
-  perform lock_vendors();
-  with gone as (
-    delete from unfinished_work u
-    where u.kind = 'table' and u.subject = p_table::text and u.fingerprint in ('', p_fingerprint) returning u.*
+-- What waits: {count, oldest_seconds: of what waits for a vendor, reasons: [{vendor, reason, count}], rows: the oldest p_limit, as
+-- [{kind, subject, since, reason, vendor, until}]}
+create function public.waiting_work(p_limit integer) returns jsonb
+language sql stable set search_path = public, extensions as $$
+  with waiting as (
+    select 'page' as kind, m.material as subject, m.work from material m where m.work ? 'since'
+    union all select 'file', f.key, f.work from authored_file f where f.work ? 'since'
+    union all select 'table', t.id::text, t.work from context_table t where t.work ? 'since'
+  ), row as materialized (
+    select w.kind, w.subject, (w.work->>'since')::timestamptz as since, w.work->'reason' as reason,
+           w.work->>'vendor' as vendor, (w.work->>'until')::timestamptz as until
+    from waiting w
   )
-  select array_agg(g.vendor) into answered from gone g
-  where g.state = 'waiting' and g.vendor is not null and not g.released and g.sent_at is not null;
-  perform release_vendors(answered);
-end $$;
-
--- Claims due work for p_seconds, and returns its messages, oldest first: [{queue, body, group}]. Until a vendor has
--- answered, one row at a time is a probe of it.
-create function public.claim_due_work(p_limit integer, p_seconds integer) returns jsonb
-language plpgsql set search_path = public, extensions as $$
-declare
-  due jsonb;
-begin
-  -- SQS keeps a dead letter for 14 days.
-  delete from unfinished_work u where u.state = 'failed' and u.retry_at < now() - interval '15 days';
-  delete from unfinished_work u
-  where u.kind = 'table' and not exists (select from context_table t where t.id = u.subject::uuid);
-  with away as materialized (
-    select distinct u.vendor from unfinished_work u
-    where u.vendor is not null and not u.released and case u.state
-      -- A probe is under way, or a failed one waits for its next attempt.
-      when 'waiting' then u.sent_at > now() - make_interval(secs => p_seconds) or (u.waits > 1 and u.retry_at > now())
-      -- Its queue will deliver a probe again.
-      when 'retrying' then u.waits > 0 and u.retry_at > now() - make_interval(secs => p_seconds)
-      else false end
-  ), probe as materialized (
-    select distinct on (u.vendor) u.kind, u.subject, u.fingerprint from unfinished_work u
-    where u.state = 'waiting' and u.vendor is not null and not u.released and u.retry_at <= now()
-      and u.vendor not in (select a.vendor from away a)
-    -- A probe without a result is followed by another one.
-    order by u.vendor, u.waits, u.sent_at nulls first, u.since, u.subject
-  ), late as (
-    select u.kind, u.subject, u.fingerprint from unfinished_work u
-    where u.message is not null and case u.state
-      when 'waiting' then u.retry_at <= now() and (u.vendor is null or u.released
-        or (u.kind, u.subject, u.fingerprint) in (select p.kind, p.subject, p.fingerprint from probe p))
-      -- Its queue did not deliver it again and may have lost it.
-      when 'retrying' then u.retry_at <= now() - make_interval(secs => p_seconds)
-      else false end
-    order by u.since, u.subject limit p_limit for update skip locked
-  ), claimed as (
-    update unfinished_work u set state = 'waiting', sent_at = now(), retry_at = now() + make_interval(secs => p_seconds)
-    from late l where (l.kind, l.subject, l.fingerprint) = (u.kind, u.subject, u.fingerprint)
-    returning u.*
-  )
-  select coalesce(jsonb_agg(case when c.vendor is not null and not c.released then coalesce(c.probe, c.message)
-                            else c.message end - 'sequencer' order by c.since, c.subject), '[]')
-  into due from claimed c;
-  return due;
-end $$;
-
--- Whether a message or maintenance will continue a Table in this version. A retry that is long overdue does not count.
-create function public.has_unfinished_work(p_table uuid, p_fingerprint text) returns boolean
-language sql stable set search_path = public, extensions as $$
-  select exists (select from unfinished_work u
-                 where u.kind = 'table' and u.subject = p_table::text and u.fingerprint in ('', p_fingerprint)
-                   and (u.state = 'waiting'
-                        or u.state = 'retrying' and u.retry_at > now() - interval '15 minutes'))
-$$;
-
--- Unfinished work, oldest first. p_wanted: {state, subjects, after}, all optional; `after` is the last row of the page
--- before, as {since, subject, kind, fingerprint}.
-create function public.unfinished_rows(p_wanted jsonb, p_limit integer) returns jsonb
-language sql stable set search_path = public, extensions as $$
-  select coalesce(jsonb_agg(to_jsonb(x) order by x.since, x.subject, x.kind, x.fingerprint), '[]') from (
-    select u.kind, u.subject, u.fingerprint, u.state, u.reason, u.vendor, u.attempts, u.since, u.message->>'body' as body,
-      case when u.state <> 'failed' then u.retry_at end as retry_at
-    from unfinished_work u
-    where (p_wanted->>'state' is null or u.state = p_wanted->>'state')
-      and (p_wanted->'subjects' is null
-           or u.subject = any (array(select jsonb_array_elements_text(p_wanted->'subjects'))))
-      and (p_wanted->'after' is null
-           or (u.since, u.subject, u.kind, u.fingerprint)
-              > ((p_wanted->'after'->>'since')::timestamptz, p_wanted->'after'->>'subject',
-                 p_wanted->'after'->>'kind', p_wanted->'after'->>'fingerprint'))
-    order by u.since, u.subject, u.kind, u.fingerprint limit p_limit) x
-$$;
-
--- The amount of work in each state, and the age of the oldest waiting work, without work that waits for a set time.
-create function public.unfinished_counts() returns jsonb
-language sql stable set search_path = public, extensions as $$
   select jsonb_build_object(
-    'retrying', count(*) filter (where u.state = 'retrying'), 'waiting', count(*) filter (where u.state = 'waiting'),
-    'failed', count(*) filter (where u.state = 'failed'),
-    'oldest_waiting_seconds', coalesce(extract(epoch from now() - min(u.since) filter (
-      where u.state = 'waiting' and (u.vendor is not null or u.retry_at < now() - interval '1 hour')))::bigint, 0))
-  from unfinished_work u
+    'count', (select count(*) from row),
+    'oldest_seconds', coalesce((select extract(epoch from now() - min(r.since)) from row r
+                                where r.vendor is not null), 0)::bigint,
+    'reasons', (select coalesce(jsonb_agg(to_jsonb(x) order by x.count desc, x.reason), '[]') from (
+      select r.vendor, r.reason, count(*) as count from row r group by r.vendor, r.reason) x),
+    'rows', (select coalesce(jsonb_agg(to_jsonb(x) order by x.since, x.subject), '[]') from (
+      select r.* from row r order by r.since, r.subject limit p_limit) x))
 $$;
 
--- ---------------------------------------------------------------- messages in flight
--- A row for each message whose work takes longer than some seconds; most messages have none. `until`: the end of its
--- lease. Later its worker is dead, and its queue delivers the message again.
-create table public.message_lease (
-  message_id text collate "C" primary key,
-  queue text collate "C" not null,
-  body text not null,
-  since timestamptz not null,
-  until timestamptz not null
-);
-
--- Records that a worker has had a message for p_worked seconds and keeps it for p_seconds more.
-create function public.renew_lease(
-  p_message text, p_queue text, p_body text, p_worked double precision, p_seconds double precision
-) returns void language sql set search_path = public, extensions as $$
-  -- Their messages ended without a worker that could record it.
-  delete from message_lease l where l.until < now() - interval '15 minutes';
-  insert into message_lease as l (message_id, queue, body, since, until)
-  values (p_message, p_queue, p_body, now() - make_interval(secs => p_worked), now() + make_interval(secs => p_seconds))
-  on conflict (message_id) do update set until = excluded.until,
-    since = case when l.until < now() then excluded.since else l.since end
+-- Why the files with these keys have no result yet, as the rows of waiting_work; the subject is the key.
+create function public.waiting_files(p_keys text[]) returns jsonb
+language sql stable set search_path = public, extensions as $$
+  select coalesce(jsonb_agg(jsonb_build_object('kind', 'file', 'subject', x.key) || (x.work - 'attempts')), '[]')
+  from (select m.key, m.work from material m where m.key = any (p_keys)
+        union all select f.key, f.work from authored_file f where f.key = any (p_keys)) x
+  where x.work ? 'since'
 $$;
 
 -- ---------------------------------------------------------------- deleting in portions
--- A request hides what it deletes, which is one short statement, and records the rest as unfinished work. Maintenance
--- deletes it in portions, each far below the time limit of a statement. What a dead worker leaves, the next run deletes.
+-- A request hides what it deletes, which is one short statement, and records the rest. Maintenance deletes it in
+-- portions, each far below the time limit of a statement. What a dead worker leaves, the next run deletes.
 
--- Records a deleted Table or project, whose rows have to be deleted.
-create function public.record_deletion(p_id uuid, p_reason text) returns void
-language sql set search_path = public, extensions as $$
-  insert into unfinished_work (kind, subject, state, reason, retry_at)
-  values ('deletion', p_id, 'waiting', p_reason, now()) on conflict do nothing
-$$;
+-- Deleted Tables and projects whose rows have to be deleted. `turn`: when a portion of them was deleted last.
+create table public.deletion (
+  id uuid primary key,
+  turn timestamptz not null default now()
+);
 
 -- Deletes at most p_limit rows x of a table for which p_where is true, and returns how many.
 create function public.delete_some(p_table regclass, p_where text, p_limit integer) returns bigint
@@ -4876,7 +4289,6 @@ begin
   if n = 0 then
     n := delete_some('node', of_version, p_limit) + delete_some('table_reading', of_version, p_limit);
   end if;
-  n := n + delete_some('pending_deletion', of_version, p_limit);
   return n + case when p_fingerprint is null then delete_some('table_object', of_table, p_limit) else 0 end;
 end $$;
 
@@ -4889,8 +4301,7 @@ declare
   n bigint;
 begin
   -- Each in turn: a large one does not keep others waiting.
-  select u.subject::uuid into gone from unfinished_work u where u.kind = 'deletion'
-  order by u.retry_at, u.subject limit 1 for update skip locked;
+  select d.id into gone from deletion d order by d.turn, d.id limit 1 for update skip locked;
   if gone is null then return null; end if;
   n := delete_table_rows(gone, null, p_limit)
     -- Each has up to 20 MB of its own, and becomes a deletion of its own.
@@ -4898,13 +4309,11 @@ begin
     + delete_some('chunk_vector', format('x.project_id = %L', gone), p_limit);
   if n = 0 then
     delete from project p where p.id = gone;
-    delete from change c where c.owner = gone::text;
-    delete from change_feed f where f.owner = gone::text;
-    delete from unfinished_work u where u.kind = 'deletion' and u.subject = gone::text;
+    delete from deletion d where d.id = gone;
   else
-    update unfinished_work u set retry_at = clock_timestamp() where u.kind = 'deletion' and u.subject = gone::text;
+    update deletion d set turn = clock_timestamp() where d.id = gone;
   end if;
-  return jsonb_build_object('rows', n, 'left', (select count(*) from unfinished_work u where u.kind = 'deletion'));
+  return jsonb_build_object('rows', n, 'left', (select count(*) from deletion));
 end $$;
 
 -- ---------------------------------------------------------------- starting the indexing of Tables
@@ -4950,18 +4359,17 @@ language sql stable set search_path = public, extensions as $$
     -- The event of a change starts its scan.
     select l.id from lacking l where l.is_under_way and l.at < now() - make_interval(secs => p_seconds)
     union
-    (select l.id from lacking l where not l.is_under_way and not has_unfinished_work(l.id, p_fingerprint)
+    (select l.id from lacking l where not l.is_under_way
      order by l.id limit greatest(p_limit - (select count(*) from lacking u where u.is_under_way), 0))
     union
     select t.id from context_table t
     where t.updated_at < now() - make_interval(secs => p_seconds)
       and not exists (select from tool o where o.table_id = t.id and o.enabled)
-      and (exists (select from node n where n.table_id = t.id and n.fingerprint = p_fingerprint)
-           or exists (select from pending_deletion r where r.table_id = t.id and r.fingerprint = p_fingerprint))
+      and exists (select from node n where n.table_id = t.id and n.fingerprint = p_fingerprint)
   )
   select coalesce(jsonb_agg(jsonb_build_object('project_id', t.project_id, 'table_id', t.id) order by t.id), '[]')
   from still s join context_table t using (id)
-  where not has_unfinished_work(t.id, p_fingerprint) and unindexed_tables(t.id, p_fingerprint) = '[]'
+  where unindexed_tables(t.id, p_fingerprint) = '[]'
 $$;
 
 -- ---------------------------------------------------------------- building an index version
@@ -4992,16 +4400,10 @@ language plpgsql set search_path = public, extensions as $$
 declare
   moment constant timestamptz := clock_timestamp();
   this_minute constant timestamptz := date_trunc('minute', moment);
-  spent integer;
   granted integer;
 begin
-  insert into quota_use as u (principal, quota, began, used) values (p_principal, 'searches', this_minute, 0)
-  on conflict (principal, quota) do update set
-    began = greatest(u.began, excluded.began),
-    used = case when u.began < excluded.began then 0 else u.used end
-  returning used into spent;
-  granted := least(p_wanted, ceil(greatest(p_per_minute - spent, 0) / 4.0)::integer);
-  update quota_use set used = used + granted where (principal, quota) = (p_principal, 'searches');
+  granted := least(p_wanted, ceil(greatest(p_per_minute - add_use(p_principal, 'searches', this_minute, 0), 0) / 4.0));
+  perform add_use(p_principal, 'searches', this_minute, granted);
   return jsonb_build_object('searches', granted, 'seconds', 60 - extract(epoch from (moment - this_minute)));
 end $$;
 
@@ -5088,8 +4490,9 @@ $$;
 
 -- What happened on a day (UTC), without a text or a person: questions of a project (null: the library) and the key that
 -- asked, and how many of them, and of uploads, took how long (ms:500 is up to 500 milliseconds). Each worker writes to
--- one shard, so that few wait for the same row. Tokens have one row: what indexing embedded (tokens:embedding), and what
--- the language model that writes learns read and wrote (tokens:learns).
+-- one shard, so that few wait for the same row. Tokens have one row: what indexing embedded (tokens:embedding),
+-- what questions without a key did (tokens:public), and what the language model that writes learns read and wrote
+-- (tokens:learns).
 create table public.daily_count (
   day date not null,
   project_id uuid,
@@ -5173,206 +4576,100 @@ language sql set search_path = public, extensions as $$
        + (select count(*) from uses)
 $$;
 
--- ---------------------------------------------------------------- counts of projects
+-- ---------------------------------------------------------------- daily rounds
+-- What goes through everything in portions does so once a day.
 
--- {projects, tables, tools: {state: count}, errors: [{tool_id, name, project_id, table_id, last_error}]}, `errors` the
--- first p_errors of Tools in an error.
-create function public.project_counts(p_errors integer) returns jsonb
-language sql stable set search_path = public, extensions as $$
-  with tools as materialized (
-    select o.id, o.name, o.project_id, o.table_id, coalesce(o.metadata->'search_index'->>'state', 'pending') as state,
-           o.metadata->'search_index'->>'last_error' as last_error
-    from tool o where o.enabled
-  )
-  select jsonb_build_object(
-    'projects', (select count(*) from project p where p.deleted_at is null),
-    'tables', (select count(*) from context_table),
-    'tools', (select coalesce(jsonb_object_agg(s.state, s.n), '{}')
-              from (select t.state, count(*) as n from tools t group by t.state) s),
-    'errors', (select coalesce(jsonb_agg(jsonb_build_object(
-                 'tool_id', e.id, 'name', e.name, 'project_id', e.project_id, 'table_id', e.table_id,
-                 'last_error', e.last_error) order by e.id), '[]')
-               from (select * from tools t where t.state = 'error' order by t.id limit p_errors) e))
-$$;
-
--- ---------------------------------------------------------------- reconciliation: runs
--- All kinds of comparisons run in pages, one worker at a time.
-
--- One row: the last run, or the present one. `claimed_until`: a worker has claimed it. `under_way`: the run has not
--- ended. `found`: the number of its differences, `differences` the first 500 of them, `failed` the reasons of parts that
--- failed last. They stay until the next run.
-create table public.reconciliation_run (
-  single boolean primary key default true check (single),
-  after text,
-  under_way boolean not null default false,
-  claimed_until timestamptz,
-  began_at timestamptz,
-  ended_at timestamptz,
-  found integer not null default 0,
-  differences jsonb not null default '[]',
-  failed jsonb not null default '[]'
+-- Where a round continues: `place` is empty at the beginning, null after the end.
+create table public.daily_round (
+  name text collate "C" primary key,
+  place text default '',
+  began_at timestamptz not null default now()
 );
 
--- Claims the run for p_seconds: {after}. Null while another worker has it, and if none is under way, unless p_begin.
-create function public.claim_reconciliation(p_seconds integer, p_begin boolean) returns jsonb
+-- Begins a round, or continues it: {place}; null if it has ended and began less than a day ago.
+create function public.begin_round(p_name text) returns jsonb
 language sql set search_path = public, extensions as $$
-  insert into reconciliation_run (single) select true where p_begin on conflict do nothing;
-  update reconciliation_run r set
-    claimed_until = now() + make_interval(secs => p_seconds), after = case when r.under_way then r.after end,
-    began_at = case when r.under_way then r.began_at else now() end,
-    ended_at = null,
-    found = case when r.under_way then r.found else 0 end,
-    differences = case when r.under_way then r.differences else '[]' end,
-    failed = case when r.under_way then r.failed else '[]' end,
-    under_way = true
-  where coalesce(r.claimed_until, '-infinity') < now() and (r.under_way or p_begin)
-  returning jsonb_build_object('after', r.after)
-$$;
-
--- Releases the run with what its worker found: p_differences is [{rule, where, message, repair}], p_failed [reason].
--- p_after null: it has come to its end.
-create function public.release_reconciliation(p_after text, p_differences jsonb, p_failed jsonb) returns void
-language sql set search_path = public, extensions as $$
-  update reconciliation_run r set
-    after = p_after, claimed_until = null, under_way = p_after is not null,
-    ended_at = case when p_after is null then now() end,
-    found = r.found + jsonb_array_length(p_differences),
-    differences = coalesce((select jsonb_agg(d.value order by d.n)
-                            from jsonb_array_elements(r.differences || p_differences) with ordinality d(value, n)
-                            where d.n <= 500), '[]'),
-    failed = p_failed
-  where r.single
+  insert into daily_round as r (name) values (p_name)
+  on conflict (name) do update set place = '', began_at = now()
+  where r.place is null and r.began_at < now() - interval '1 day';
+  select jsonb_build_object('place', r.place) from daily_round r where r.name = p_name and r.place is not null
 $$;
 
 -- ---------------------------------------------------------------- reconciliation: the bucket
 
--- The records of the keys after p_after, in the order of the bucket's list. `young`: changed in the last p_settling
--- seconds. `free`: the material of a waiting key has no owner; or a file was read by another analyzer, or a page that it
--- names was not written with it, and no work on the page is recorded.
+-- The records of the keys after p_after, in the order of the bucket's list: [{key, version_id, again, young, under_way}].
+--   version_id: the newest known version, null if the key is deleted
+--   again: the key has to be checked again, whatever its version is: it waits for a page without an owner; or a file was
+--     read by another analyzer, or a page that it names was not written with it, and no work on the page is recorded
+--   young: changed in the last p_settling seconds; under_way: a message about it will come soon
 create function public.recorded_objects(
   p_after text, p_limit integer, p_analyzer text, p_settling double precision
 ) returns jsonb
 language sql stable set search_path = public, extensions as $$
-  select coalesce(jsonb_agg(jsonb_build_object('key', x.key, 'kind', x.kind, 'version_id', x.version_id,
-    'gone', x.gone, 'free', x.free, 'young', x.at > now() - make_interval(secs => p_settling)) order by x.key), '[]')
+  select coalesce(jsonb_agg(jsonb_build_object('key', x.key, 'version_id', x.version_id, 'again', x.again,
+    'under_way', awaits_message(x.work), 'young', x.at > now() - make_interval(secs => p_settling)) order by x.key), '[]')
   from (
     select y.* from (
-    (select m.key, 'owner' as kind, m.version_id, m.status = 'deleted' as gone, false as free,
-            m.updated_at as at
-     from material m
-     where m.key > p_after order by m.key limit p_limit)
+    (select m.key, case when m.status <> 'deleted' then m.version_id end as version_id, false as again,
+            m.updated_at as at, m.work
+     from material m where m.key > p_after order by m.key limit p_limit)
     union all
-    (select w.key, 'waiting', w.version_id, w.deleted, m.status = 'deleted', w.since
+    (select w.key, case when not w.deleted then w.version_id end, not w.deleted and m.status = 'deleted', w.since, m.work
      from competing_key w join material m using (material)
      where w.key > p_after order by w.key limit p_limit)
     union all
-    (select f.key, 'file', f.version_id, f.version_id is null,
+    (select f.key, f.version_id,
             exists (select from site_synonyms s where s.key = f.key and s.analyzer <> p_analyzer)
               -- A request was lost. The page's newest version must be searchable, since an older one may be gone.
               or f.names is not null and exists (
                 select from unnest(materials_named_in(f.key, f.version_id, f.folder, f.names)) named
                 join material m on m.material = named
-                where m.status = 'ready' and m.learns_files ? f.key and not exists (
-                  select from unfinished_work u where (u.kind, u.subject) in (('material', m.material), ('file', m.key)))),
-            f.applied_at
+                where m.status = 'ready' and m.learns_files ? f.key and not awaits_message(m.work)),
+            f.applied_at, f.work
      from authored_file f where f.key > p_after order by f.key limit p_limit)
     ) y order by y.key limit p_limit) x
 $$;
 
--- ---------------------------------------------------------------- reconciliation: pages
+-- ---------------------------------------------------------------- reconciliation: pages in turbopuffer
 
--- Of p_limit materials after p_after, those with faulty chunks, words or postings: {broken: [{material, why}], next}.
-create function public.broken_materials(p_after text, p_limit integer) returns jsonb
-language sql stable set search_path = public, extensions set jit = off set enable_seqscan = off as $$
+-- The rows of p_limit materials after p_after: {rows: {space: {row_id: material}}, lacking: [material], next}. `lacking`:
+-- a chunk has no row in a space.
+create function public.current_rows(p_after text, p_limit integer) returns jsonb
+language sql stable set search_path = public, extensions set enable_seqscan = off as $$
   with page as materialized (
-    select m.* from material m where m.material > p_after order by m.material limit p_limit
-  ), checked as (
-    select p.material, case
-      when p.status = 'deleted' and c.n > 0 then 'chunks of a deleted page'
-      when p.chunks_count <> c.n then 'a wrong number of chunks'
-      when exists (select from knowledge_chunks k where k.material = p.material
-                   and not exists (select from chunk_words w where w.id = k.id and w.is_current))
-        or exists (select from chunk_words w where w.material = p.material and w.is_current
-                   and not exists (select from knowledge_chunks k where k.id = w.id)) then 'chunks without words'
-      when exists (select from knowledge_chunks k join embedded_text t using (id)
-                   where k.material = p.material and starts_with(t.space, 'turbopuffer-')
-                     and not exists (select from stored_row r where (r.id, r.space) = (t.id, t.space))) then 'chunks without rows'
-      when exists (
-        select from chunk_words w cross join lateral unnest(w.terms) as t(term)
-        where w.material = p.material and not exists (
-          select from posting o
-          where o.term = t.term and o.block = posting_block(p.number) and w.number = any (o.chunks)))
-        then 'words without postings' end as why
-    from page p cross join lateral (select count(*) as n from knowledge_chunks k where k.material = p.material) c
+    select m.material from material m where m.material > p_after order by m.material limit p_limit
+  ), row as materialized (
+    select k.material, t.space, r.row_id
+    from page p join knowledge_chunks k using (material) join embedded_text t using (id)
+    left join stored_row r on (r.id, r.space) = (t.id, t.space)
+    where starts_with(t.space, 'turbopuffer-')
   )
   select jsonb_build_object(
-    'broken', (select coalesce(jsonb_agg(
-                 jsonb_build_object('material', j.material, 'why', j.why) order by j.material), '[]')
-               from checked j where j.why is not null),
+    'rows', (select coalesce(jsonb_object_agg(s.space, s.rows), '{}') from (
+      select r.space, jsonb_object_agg(r.row_id, r.material) as rows from row r where r.row_id is not null group by r.space) s),
+    'lacking', (select coalesce(jsonb_agg(distinct r.material), '[]') from row r where r.row_id is null),
     'next', case when (select count(*) from page) = p_limit then (select max(p.material) from page p) end)
 $$;
 
--- The current rows in turbopuffer of the same materials: {space: [row_id]}.
-create function public.current_rows(p_after text, p_limit integer) returns jsonb
-language sql stable set search_path = public, extensions set enable_seqscan = off as $$
-  select coalesce(jsonb_object_agg(s.space, s.rows), '{}') from (
-    select r.space, jsonb_agg(r.row_id) as rows
-    from (select m.material from material m where m.material > p_after order by m.material limit p_limit) p
-    join knowledge_chunks k using (material) join stored_row r using (id) group by r.space) s
-$$;
+-- ---------------------------------------------------------------- garbage collection
 
--- Rewrites the postings of a material from its words, and deletes the chunks of a deleted page. Other faults are
--- repaired by applying the page again.
-create function public.repair_material(p_material text) returns void
-language plpgsql set search_path = public, extensions set jit = off set enable_seqscan = off as $$
-declare
-  r material;
-  here integer;
-  words integer[];
-begin
-  select * into r from material m where m.material = p_material for update;
-  here := posting_block(r.number);
-  -- Removes numbers without words from the postings.
-  perform pg_advisory_xact_lock(hashtext('sakuin.posting'), here);
-  update posting p set chunks = kept.chunks, impacts = kept.impacts
-  from posting o cross join lateral (
-    select coalesce(array_agg(u.chunk), '{}') as chunks, coalesce(array_agg(u.impact), '{}') as impacts
-    from unnest(o.chunks, o.impacts) as u(chunk, impact)
-    where exists (select from chunk_words w where w.number = u.chunk)) kept
-  where o.block = here and p.term = o.term and p.block = o.block and cardinality(kept.chunks) < o.n;
-  delete from posting p where p.block = here and p.n = 0;
-
-  if r.status = 'deleted' then
-    perform replace_chunks(p_material, '[]', r.fingerprint, r.generation);
-    update material m set chunks_count = 0 where m.material = p_material;
-  else
-    words := array(select w.number from chunk_words w where w.material = p_material);
-    perform change_postings(here, words, words);
-  end if;
-end $$;
-
--- Deletes (or with p_dry_run, counts) readings without chunks, of p_limit after p_after (a reading, a tab, its
--- spelling): {unused, next}.
-create function public.delete_unused_readings(p_after text, p_limit integer, p_dry_run boolean) returns jsonb
+-- Deletes readings without chunks, of p_limit after p_after (a reading, a tab, its spelling): {deleted, next}.
+create function public.delete_unused_readings(p_after text, p_limit integer) returns jsonb
 language plpgsql set search_path = public, extensions as $$
 declare
   page reading[];
-  unused reading[];
+  n bigint;
 begin
-  if not p_dry_run then
-    -- A writer that adds such words again inserts into this table last. It waits now, and then sees the deletion.
-    lock table reading in share row exclusive mode;
-  end if;
+  -- A writer that adds such words again inserts into this table last. It waits now, and then sees the deletion.
+  lock table reading in share row exclusive mode;
   select array_agg(x order by x.reading, x.written) into page from (
     select r.* from reading r
     where (r.reading, r.written) > (split_part(p_after, chr(9), 1), split_part(p_after, chr(9), 2))
     order by r.reading, r.written fetch first p_limit rows with ties) x;
-  select coalesce(array_agg(r), '{}') into unused from unnest(page) r
-  where not exists (select from posting p where p.term = r.term and p.n > 0);
-  if not p_dry_run then
-    delete from reading r using unnest(unused) u where (r.reading, r.written, r.term) = (u.reading, u.written, u.term);
-  end if;
-  return jsonb_build_object('unused', cardinality(unused), 'next', case when cardinality(page) >= p_limit
+  delete from reading r using unnest(page) u where (r.reading, r.written, r.term) = (u.reading, u.written, u.term)
+    and not exists (select from posting p where p.term = r.term and p.n > 0);
+  get diagnostics n = row_count;
+  return jsonb_build_object('deleted', n, 'next', case when cardinality(page) >= p_limit
     then page[cardinality(page)].reading || chr(9) || page[cardinality(page)].written end);
 end $$;
 
@@ -5424,34 +4721,10 @@ $$;
 
 -- ---------------------------------------------------------------- reconciliation: Tables
 
--- The records of these Tables. `settled`: complete. `unbuilt`: a Tool is ready, but its status does not fit the rows.
-create function public.table_claims(p_fingerprint text, p_tables uuid[]) returns jsonb
-language sql stable set search_path = public, extensions as $$
-  select coalesce(jsonb_agg(jsonb_build_object('project_id', t.project_id, 'table_id', t.id,
-    'settled', x.settled, 'unbuilt', x.ready and not x.scanned or x.settled and x.untrue) order by t.id), '[]')
-  from context_table t cross join lateral (
-    select
-      is_table_complete(t.id, p_fingerprint) as settled,
-      exists (select from table_scan s where s.table_id = t.id and s.fingerprint = p_fingerprint
-              and s.generation = t.generation) as scanned,
-      (select bool_and(o.metadata->'search_index'->>'state' is not distinct from 'ready') from tool o
-       where o.table_id = t.id and o.enabled) as ready,
-      exists (
-        select from tool o where o.table_id = t.id and o.enabled and o.metadata->'search_index'->>'state' = 'ready'
-          and bigint_or_null(o.metadata->'search_index'->>'chunks_count') is distinct from (
-            select coalesce(sum(n.wanted_chunks), 0) from node n
-            where n.table_id = t.id and n.fingerprint = p_fingerprint and is_within(n.json_pointer, o.json_path)))
-        or exists (
-        select from node n where n.table_id = t.id and n.fingerprint = p_fingerprint and n.wanted_chunks <> (
-          select count(*) from chunks c where c.table_id = n.table_id and c.fingerprint = n.fingerprint
-            and c.pointer_hash = n.pointer_hash and c.content_hash = n.wanted_hash)) as untrue
-  ) x
-  where t.id = any (p_tables)
-$$;
-
 -- p_limit chunks of a Table after p_after ([pointer_hash, content_hash, chunk_index], null: from the beginning):
--- {generation, planned, stored: {doc_id: id}, coming: [doc_id], next}; null if the Table is deleted. `planned`: the
--- generation is scanned. `coming`: chunks that are not stored yet, by their future doc id (sakuin.tables.index_names).
+-- {generation, planned, unscanned, stored: {doc_id: id}, coming: [doc_id], next}; null if the Table is deleted. `planned`:
+-- the generation is scanned. `unscanned`: no scan of the live version is recorded, although a Tool needs one. `coming`:
+-- chunks that are not stored yet, by their future doc id (sakuin.tables.index_names).
 create function public.recorded_rows(p_table uuid, p_fingerprint text, p_after jsonb, p_limit integer) returns jsonb
 language sql stable set search_path = public, extensions as $$
   with page as materialized (
@@ -5469,6 +4742,9 @@ language sql stable set search_path = public, extensions as $$
     'generation', t.generation,
     'planned', exists (select from table_scan s where s.table_id = t.id and s.fingerprint = p_fingerprint
                        and s.generation = t.generation),
+    'unscanned', is_live_for_tables(p_fingerprint) and t.updated_at < now() - interval '15 minutes'
+      and exists (select from tool o where o.table_id = t.id and o.enabled)
+      and not exists (select from table_scan s where s.table_id = p_table and s.fingerprint = p_fingerprint),
     'stored', (select coalesce(jsonb_object_agg(x.doc_id, x.id) filter (where x.stored), '{}') from page x),
     'coming', (select coalesce(jsonb_agg(x.doc_id) filter (where not x.stored), '[]') from page x),
     'next', (select jsonb_build_array(x.pointer_hash, x.content_hash, x.chunk_index) from page x
@@ -5532,6 +4808,82 @@ language sql set search_path = public, extensions as $$
     and not exists (select from context_table t where t.id = l.table_id and t.data_key is distinct from p_keep)
 $$;
 
+-- ---------------------------------------------------------------- erasing a customer
+
+-- Erases a page that the bucket no longer has, with all that was made of its texts.
+create function public.erase_page(p_material text) returns void
+language plpgsql set search_path = public, extensions set enable_seqscan = off as $$
+declare
+  r material;
+  vectors jsonb;
+  words constant text[] := array(
+    select distinct t from chunk_words w, unnest(w.terms) t where w.material = p_material);
+begin
+  select * into r from material m where m.material = p_material for update;
+  select jsonb_agg(distinct to_jsonb(t)) into vectors from knowledge_chunks k join embedded_text t using (id)
+  where k.material = p_material;
+  delete from learns_cache c using knowledge_chunks k where k.material = p_material and c.cache_key = k.learns_key
+    and not exists (select from knowledge_chunks o where o.learns_key = k.learns_key and o.material <> p_material);
+  perform replace_chunks(p_material, '[]', r.fingerprint, r.generation);
+  perform change_postings(posting_block(r.number), '{}',
+    array(select w.number from chunk_words w where w.material = p_material));
+  delete from chunk_words w where w.material = p_material;
+  -- As in delete_unused_readings.
+  lock table reading in share row exclusive mode;
+  delete from reading x where x.term = any (words) and not exists (select from posting p where p.term = x.term and p.n > 0);
+  delete from knowledge_vector v using jsonb_to_recordset(vectors) as t(space text, text_hash text)
+  where (v.space, v.text_hash) = (t.space, t.text_hash)
+    and not exists (select from embedded_text e where (e.space, e.text_hash) = (v.space, v.text_hash));
+  delete from pending_learns l where l.material = p_material;
+  delete from competing_key k where k.material = p_material;
+  delete from material m where m.material = p_material;
+end $$;
+
+-- Deletes the rows x of a table for which p_where is true, or with p_dry_run keeps them. Returns how many.
+create function public.erase_rows(p_table regclass, p_where text, p_dry_run boolean) returns bigint
+language plpgsql set search_path = public, extensions as $$
+declare
+  n bigint;
+begin
+  execute format(case when p_dry_run then 'select count(*) from %1$s x where %2$s'
+    else 'with gone as (delete from %1$s x where %2$s returning 1) select count(*) from gone' end, p_table, p_where) into n;
+  return n;
+end $$;
+
+-- Erases what is recorded of a folder of the library and of a deleted project (null: of none), at most p_limit pages; with
+-- p_dry_run it counts. Returns {erased: {name: count}, left}. `left`: pages, and whether maintenance still deletes the project.
+-- Questions to the library name nobody, so with a folder all of them go.
+create function public.erase_records(p_folder text, p_prefix text, p_project uuid, p_limit integer, p_dry_run boolean)
+returns jsonb language plpgsql set search_path = public, extensions as $$
+declare
+  pages constant text[] := array(select m.material from material m where starts_with(m.material, p_folder || '/') order by 1);
+  of_keys constant text := format('starts_with(normalize(x.key), %L)', p_prefix || p_folder || '/');
+  of_folder constant text := format('(x.folder = %1$L or starts_with(x.folder, %1$L || ''/''))', p_folder);
+  of_project constant text := format('x.project_id = %L', p_project);
+  of_key_hash constant text := format('in (select k.key_hash from library_key k where %s or %s)',
+    replace(of_folder, 'x.', 'k.'), replace(of_project, 'x.', 'k.'));
+  erased jsonb := jsonb_build_object('pages', case when p_dry_run then cardinality(pages)
+    else least(cardinality(pages), p_limit) end);
+  target record;
+begin
+  if not p_dry_run then perform erase_page(m) from unnest(pages[:p_limit]) m; end if;
+  for target in select * from (values
+    ('files', 'authored_file', of_keys), ('synonyms', 'site_synonyms', of_keys), ('results', 'upload_result', of_keys),
+    ('descriptions', 'library_description', of_folder),
+    ('questions', 'refused_question', format('x.tool_id is null and %L is not null', p_folder)),
+    ('judgements', 'feedback', format('%L is not null', p_folder)),
+    ('uses', 'quota_use', format('x.principal = %L or x.principal %s', p_project, of_key_hash)),
+    ('days', 'key_use', 'x.key_hash ' || of_key_hash),
+    ('keys', 'library_key', 'x.key_hash ' || of_key_hash),
+    ('counters', 'daily_count', of_project)) t(name, of_table, rows)
+  loop
+    erased := erased || jsonb_build_object(target.name, erase_rows(target.of_table::regclass, target.rows, p_dry_run));
+  end loop;
+  return jsonb_build_object('erased', erased, 'left', case when p_dry_run then 0
+    else greatest(cardinality(pages) - p_limit, 0) + (select count(*) from deletion d where d.id = p_project)
+      + (select count(*) from project p where p.id = p_project) end);
+end $$;
+
 -- ---------------------------------------------------------------- sakuin doctor
 
 -- The versions of the applied migrations, as the Supabase CLI records them. Only the owner may read that record.
@@ -5555,7 +4907,7 @@ language sql stable set search_path = pg_catalog as $$
   )
   select md5(string_agg(x.line, E'\n' order by x.line collate "C")) from (
     select concat_ws(' ', 'column', c.relname, a.attname, format_type(a.atttypid, a.atttypmod), a.attnotnull,
-                     a.attidentity, a.attgenerated, pg_get_expr(d.adbin, d.adrelid)) as line
+                     a.attidentity, a.attgenerated, nullif(a.attcollation, 0)::regcollation, pg_get_expr(d.adbin, d.adrelid)) as line
     from ours c join pg_attribute a on a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped
     left join pg_attrdef d on d.adrelid = c.oid and d.adnum = a.attnum
     union all
@@ -5582,10 +4934,31 @@ language sql stable set search_path = pg_catalog as $$
       and not exists (select from pg_depend d where d.objid = p.oid and d.deptype = 'e')) x
 $$;
 
+-- One row: when a run of `maintain` last ended without an error.
+create table public.maintenance (
+  single boolean primary key default true check (single),
+  ended_at timestamptz not null default now()
+);
+
+-- Records that a run ended. A message that is a day late is lost: SQS loses none, but an emulator that is killed does.
+create function public.mark_maintained() returns void
+language sql set search_path = public, extensions as $$
+  update material set work = null where work ? 'since' and (work->>'until')::timestamptz < now() - interval '1 day';
+  update authored_file set work = null where work ? 'since' and (work->>'until')::timestamptz < now() - interval '1 day';
+  update context_table set work = null where work ? 'since' and (work->>'until')::timestamptz < now() - interval '1 day';
+  insert into maintenance (single) values (true) on conflict (single) do update set ended_at = now()
+$$;
+
 -- {migrations: the applied ones, digest}
 create function public.schema_state() returns jsonb
 language sql stable set search_path = public, extensions as $$
   select jsonb_build_object('migrations', applied_migrations(), 'digest', schema_digest())
+$$;
+
+-- {schema: schema_state, maintained_at}
+create function public.health_state() returns jsonb
+language sql stable set search_path = public, extensions as $$
+  select jsonb_build_object('schema', schema_state(), 'maintained_at', (select m.ended_at from maintenance m))
 $$;
 
 create function public.database_bytes() returns bigint
@@ -5633,9 +5006,58 @@ language sql stable set search_path = public, extensions as $$
     'extensions', (select jsonb_object_agg(e.extname,
       jsonb_build_object('schema', e.extnamespace::regnamespace, 'version', e.extversion)) from pg_extension e))
 $$;
+
+-- ---------------------------------------------------------------- the first page of the console
+
+-- {projects, tables, tools: {state: count}, errors: [{tool_id, name, project_id, table_id, last_error}]}, `errors` the
+-- first p_errors of Tools in an error.
+create function public.project_counts(p_errors integer) returns jsonb
+language sql stable set search_path = public, extensions as $$
+  with tools as materialized (
+    select o.id, o.name, o.project_id, o.table_id, coalesce(o.metadata->'search_index'->>'state', 'pending') as state,
+           o.metadata->'search_index'->'last_error' as last_error
+    from tool o where o.enabled
+  )
+  select jsonb_build_object(
+    'projects', (select count(*) from project p where p.deleted_at is null),
+    'tables', (select count(*) from context_table),
+    'tools', (select coalesce(jsonb_object_agg(s.state, s.n), '{}')
+              from (select t.state, count(*) as n from tools t group by t.state) s),
+    'errors', (select coalesce(jsonb_agg(jsonb_build_object(
+                 'tool_id', e.id, 'name', e.name, 'project_id', e.project_id, 'table_id', e.table_id,
+                 'last_error', e.last_error) order by e.id), '[]')
+               from (select * from tools t where t.state = 'error' order by t.id limit p_errors) e))
+$$;
+
+-- What the first page shows, in one call, the first p_named of each kind: pages, projects, waiting, broken, usage, bytes as
+-- the functions here answer them; failed: [{material, error, updated_at}], the last failure first; collapsed: {count, pages},
+-- of pages that an upload took much of, rows of material; competing: {count, keys: [{key, owner}]}; index: the parts of
+-- the live index version.
+create function public.attention(p_named integer, p_days integer, p_callers integer) returns jsonb
+language sql stable set search_path = public, extensions as $$
+  with collapsed as materialized (
+    select m.* from material m
+    where m.status <> 'deleted' and (m.collapse->>'at')::timestamptz > now() - interval '90 days'
+  ), competing as materialized (
+    select c.key, m.key as owner from competing_key c join material m using (material) where not c.deleted
+  )
+  select jsonb_build_object(
+    'pages', material_counts(), 'projects', project_counts(p_named), 'waiting', waiting_work(0),
+    'broken', broken_files(), 'usage', daily_counts(p_days, p_callers), 'bytes', database_bytes(),
+    'failed', (select coalesce(jsonb_agg(to_jsonb(x) order by x.updated_at desc), '[]') from (
+      select m.material, m.error, m.updated_at from material m where m.status = 'failed'
+      order by m.updated_at desc limit p_named) x),
+    'collapsed', jsonb_build_object('count', (select count(*) from collapsed), 'pages', (
+      select coalesce(jsonb_agg(to_jsonb(x) order by x.material), '[]') from (
+        select * from collapsed order by material limit p_named) x)),
+    'competing', jsonb_build_object('count', (select count(*) from competing), 'keys', (
+      select coalesce(jsonb_agg(to_jsonb(x) order by x.key), '[]') from (
+        select * from competing order by key limit p_named) x)),
+    'index', (select v.parts from index_version v where v.live))
+$$;
 -- Who may do what. These roles reach the database through PostgREST:
 --   service_role   the other Lambda functions. It bypasses row level security, but it needs grants.
---   sakuin_search  the functions `mcp` and `send_webhooks`. It may call the functions that searches need, and nothing else.
+--   sakuin_search  the function `mcp`. It may call the functions that searches need, and nothing else.
 --   authenticated, anon  nothing. The function `api` calls for a user, as service_role with the user's id (acting_user).
 --
 -- The functions of the API run as sakuin_member, a role without login that row level security binds. They see and write
@@ -5653,6 +5075,17 @@ end $$;
 -- The owner of everything else must be able to replace what this role owns.
 grant sakuin_member to postgres;
 grant usage on schema public to sakuin_member;
+
+-- A table in a caller's pg_temp is found last, and by the roles of the API never made.
+do $$
+declare
+  f regprocedure;
+begin
+  for f in select p.oid from pg_proc p where p.pronamespace = 'public'::regnamespace and p.prosqlbody is null loop
+    execute format('alter function %s set search_path = public, extensions, pg_temp', f);
+  end loop;
+  execute format('revoke temporary on database %I from public', current_database());
+end $$;
 
 -- ---------------------------------------------------------------- row level security
 
@@ -5743,7 +5176,7 @@ begin
   -- A role needs CREATE on the schema to become the owner of a function.
   grant create on schema public to sakuin_member;
   foreach f in array array[
-    'list_projects', 'delete_project', 'add_member', 'list_members', 'remove_member', 'transfer_project',
+    'list_projects', 'delete_project', 'add_member', 'list_members', 'remove_member',
     'read_synonyms', 'replace_synonyms',
     'create_table', 'read_table', 'read_document', 'list_tables', 'replace_table', 'change_table', 'delete_table', 'begin_upload',
     'check_node', 'create_tool', 'read_tool', 'list_tools', 'change_tool', 'reindex_tool', 'delete_tool',
@@ -5765,17 +5198,14 @@ begin
   grant sakuin_search to authenticator;
   grant usage on schema public to sakuin_search;
   foreach f in array array[
-    'search_candidates', 'stored_candidates', 'chunks_to_show', 'read_chunks', 'list_concepts', 'list_materials', 'filter_values', 'lexicon_entries',
+    'search_candidates', 'stored_candidates', 'chunks_to_show', 'has_terms', 'read_chunks', 'list_concepts', 'list_materials', 'filter_values', 'lexicon_entries',
     'library_places', 'read_page', 'find_text',
     'endpoint', 'endpoint_of_key', 'endpoint_of_user', 'table_lexicon_entries', 'table_term_frequencies', 'current_chunks',
-    'objects_in_scope', 'read_text',
+    'objects_in_scope',
     'index_versions', 'has_second_factor', 'search_keys', 'record_key_use', 'consume_quota', 'record_refused_question',
-    'record_feedback',
-    'changes_since', 'add_daily_counts', 'read_subscription', 'subscribe', 'unsubscribe', 'due_subscriptions',
-    'begin_delivery', 'record_delivery', 'record_failed_delivery', 'answer_gap'
+    'record_feedback', 'add_tokens', 'add_daily_counts'
   ]::regproc[] loop
     execute format('alter function %s security definer', f::regprocedure);
-    execute format('alter function %s set search_path = public, extensions, pg_temp', f::regprocedure);
     execute format('grant execute on function %s to sakuin_search', f::regprocedure);
   end loop;
 end $$;

@@ -35,7 +35,7 @@ create table public.material (
   sequencer text collate "C" not null,
   version_id text,
   status text not null check (status in ('ready', 'failed', 'deleted')),
-  error text,
+  error jsonb check (error ? 'code'),
   generation bigint not null default 1,
   -- The searchable version. It differs from the newest one if that could not be read.
   indexed_sequencer text collate "C",
@@ -53,14 +53,28 @@ create table public.material (
   learns_files jsonb not null default '{}',
   -- The version before an upload that lost much of the page, while the page lacks that (collapse_of).
   collapse jsonb,
-  -- What its author can correct in the version that was read last: [{severity, rule, anchor, message}].
+  -- What its author can correct in the version that was read last: [{severity, rule, anchor, message}]. A message, and each
+  -- other reason in the database, is {code, values}: a code of the catalogue of texts, below `said.`, and its values.
   findings jsonb not null default '[]',
   -- When the page was last requested to build an index version, to limit repeated requests.
   build_requested_at timestamptz,
   -- Sequencers do not order this material's versions: events are rejected, and the worker asks the bucket instead.
   sequencer_unreliable boolean not null default false,
-  updated_at timestamptz not null default now()
+  -- Messages about it (7_upkeep).
+  work jsonb,
+  -- A page that was never indexed is shown while it waits.
+  is_shown boolean not null generated always as (status <> 'deleted' or coalesce(work ? 'since', false)) stored,
+  updated_at timestamptz not null default now(),
+  -- What an event says of the page: its status and its newest version; and what the last event said.
+  version_state text collate "C" not null generated always as (
+    case status when 'deleted' then status else status || ' ' || coalesce(version_id, sequencer) end) stored,
+  -- Empty since a change: the bus may have accepted an event whose answer was lost.
+  announced text collate "C" not null default 'deleted'
 );
+-- The pages whose event was not sent are few. Nobody follows the canary's page.
+create index material_unannounced on public.material (material)
+  where announced <> version_state and not starts_with(material, '_sakuin/');
+create index material_waiting on public.material (material) where work ? 'since';
 create index material_key on public.material (key);
 create index material_last_segment on public.material (regexp_replace(material, '^.*/', ''));
 -- Each search needs the number of all chunks.
@@ -77,8 +91,9 @@ create table public.knowledge_chunks (
   position integer not null,
   title text not null,
   content text not null,
-  learns text[] not null check (cardinality(learns) between 3 and 5),
-  learns_source text not null check (learns_source in ('author', 'model', 'provisional', 'written', 'rules')),
+  -- None: a section that only its heading names, whose list neither its author nor a language model wrote.
+  learns text[] not null check (cardinality(learns) between 3 and 5 or learns = '{}'),
+  learns_source text not null check (learns_source in ('author', 'model', 'provisional', 'rules')),
   learns_given text[],
   -- The text that a language model is asked about: its key in learns_cache; null if it is not asked.
   learns_key text collate "C",
@@ -122,7 +137,7 @@ create table public.upload_result (
   key text collate "C" not null,
   version_id text collate "C" not null,
   outcome text not null,
-  reason text,
+  reason jsonb check (reason ? 'code'),
   recorded_at timestamptz not null default now(),
   primary key (key, version_id)
 );
@@ -158,7 +173,9 @@ create table public.authored_file (
   version_id text,
   folder text collate "C",
   names text[],
-  applied_at timestamptz not null default now()
+  applied_at timestamptz not null default now(),
+  -- Messages about it (7_upkeep).
+  work jsonb
 );
 
 -- ---------------------------------------------------------------- the fence
@@ -166,20 +183,8 @@ create table public.authored_file (
 -- of the key (its status), `indexed_sequencer` what is searchable. They differ after a version that could not be read:
 -- an older, readable version that arrives late still counts then.
 
--- Finishes the work on a file's event, unless the outcome says that its message became a dead letter.
-create function public.finish_file_work(p_source jsonb, p_outcome text) returns void
-language plpgsql set search_path = public, extensions as $$
-begin
-  if p_outcome <> 'failed' or not exists (
-    select from unfinished_work u where u.kind = 'file' and u.subject = p_source->>'key' and u.state = 'failed'
-  ) then
-    perform finish_work(jsonb_build_object('kind', 'file', 'subject', p_source->>'key', 'fingerprint', '',
-                                           'sequencer', p_source->>'sequencer'), p_outcome = 'applied');
-  end if;
-end $$;
-
--- Records the outcome of an uploaded version and finishes the work on it.
-create function public.record_upload_result(p_source jsonb, p_outcome text, p_reason text) returns void
+-- Records the outcome of an uploaded version. Its page or file no longer waits.
+create function public.record_upload_result(p_source jsonb, p_outcome text, p_reason jsonb) returns void
 language plpgsql set search_path = public, extensions as $$
 begin
   -- The reason why a current file cannot be read stays.
@@ -189,12 +194,13 @@ begin
   select p_source->>'key', p_source->>'version_id', p_outcome, p_reason
   where p_source->>'version_id' is not null
   on conflict (key, version_id) do update set outcome = excluded.outcome, reason = excluded.reason, recorded_at = now();
-  perform finish_file_work(p_source, p_outcome);
+  update material m set work = null where m.key = p_source->>'key' and m.work is not null;
+  update authored_file f set work = null where f.key = p_source->>'key' and f.work is not null;
 end $$;
 
--- Makes p_chunks the searchable chunks of a material: deletes missing ones, writes new and changed ones, and records these
--- changes (6_changes). A chunk of which only the words changed keeps its row, its vectors and its generation. One whose
--- place on the page, fingerprint or passages alone changed is the same to readers.
+-- Makes p_chunks the searchable chunks of a material: deletes missing ones, and writes new and changed ones. A chunk of
+-- which only the words changed keeps its row, its vectors and its generation. One whose place on the page, fingerprint or
+-- passages alone changed is the same to readers.
 create function public.replace_chunks(
   p_material text, p_chunks jsonb, p_fingerprint text, p_generation bigint
 ) returns void language plpgsql set search_path = public, extensions as $$
@@ -206,7 +212,7 @@ begin
     delete from knowledge_chunks k
     where k.material = p_material
       and not exists (select from jsonb_array_elements(p_chunks) c where c->>'id' = k.id)
-    returning k.*
+    returning k.id
   ), written as (
     insert into knowledge_chunks as k
     select r.* from jsonb_array_elements(p_chunks) c cross join jsonb_populate_record(null::knowledge_chunks,
@@ -221,38 +227,14 @@ begin
       illustrates = excluded.illustrates, fingerprint = excluded.fingerprint, generation = excluded.generation
     where to_jsonb(k) - 'generation' <> to_jsonb(excluded) - 'generation'
     returning k.*
-  ), changes as (
-    select w.id, case when o.id is null then 'added' else 'changed' end as event, null as moved_to
-    from written w left join old o using (id)
+  )
+  update material m set changed_at = now()
+  where m.material = p_material and (exists (select from gone) or exists (
+    select from written w left join old o using (id)
     where (o.title, o.content, o.learns, o.type, o.category, o.level, o.page_title, o.section, o.language,
            o.prerequisites, o.illustrates)
       is distinct from (w.title, w.content, w.learns, w.type, w.category, w.level, w.page_title, w.section, w.language,
-                        w.prerequisites, w.illustrates)
-    union all
-    select g.id, case when coalesce(n.id, elsewhere.id) is null then 'removed' else 'moved' end,
-           coalesce(n.id, elsewhere.id)
-    from gone g
-    left join (
-      select w.content_hash, min(w.id) as id from written w where w.id not in (select o.id from old o)
-      group by w.content_hash) n using (content_hash)
-    -- On a page that was written before.
-    left join lateral (
-      select k.id from page_index_version f join embedded_text t using (space) join knowledge_chunks k on k.id = t.id
-      where n.id is null and f.fingerprint = g.fingerprint and t.text_hash = g.text_hashes[1]
-        and k.material <> p_material and k.content_hash = g.content_hash
-      order by k.anchor <> g.anchor, k.id limit 1) elsewhere on true
-  )
-  insert into change as c (owner, topic, subject, event, generation, moved_to)
-  select '', 'explanation', x.id, x.event, p_generation, x.moved_to from changes x
-  -- Nobody follows the canary's page.
-  where not starts_with(p_material, '_sakuin/')
-  on conflict (owner, topic, subject) do update set
-    -- No reader has seen an addition without a number.
-    event = case when (c.event, excluded.event) = ('added', 'changed') and c.number is null then 'added'
-                 else excluded.event end,
-    generation = excluded.generation, moved_to = excluded.moved_to, changed_at = now(), number = null,
-    added = case when excluded.event = 'added' then null else c.added end;
-  if found then update material m set changed_at = now() where m.material = p_material; end if;
+                        w.prerequisites, w.illustrates)));
 
   perform add_texts(p_chunks, p_fingerprint);
   update stored_row r set id = c->>'id' from jsonb_array_elements(p_chunks) c where r.row_id = c->>'row_id' and r.id is null;
@@ -291,9 +273,35 @@ language sql stable set search_path = public, extensions as $$
   order by w.since, w.key limit 1
 $$;
 
+-- What the next event says of a page; null if the last one said it. It has no text of the page.
+create function public.announcement_of(r public.material) returns jsonb
+language sql immutable set search_path = public, extensions as $$
+  select jsonb_build_object(
+    'material', r.material, 'state', r.version_state, 'status', r.status, 'version_id', r.version_id,
+    'generation', r.generation, 'explanations', r.chunks_count, 'searchable_version_id', r.indexed_version_id,
+    'error', r.error)
+  where r.announced <> r.version_state and not starts_with(r.material, '_sakuin/')
+$$;
+
+-- At most p_limit pages after p_after, by name, that changed p_seconds ago or before and whose event was not sent.
+create function public.unannounced_pages(p_after text, p_seconds integer, p_limit integer) returns jsonb
+language sql stable set search_path = public, extensions as $$
+  select coalesce(jsonb_agg(announcement_of(u) order by u.material), '[]') from (
+    select m.* from material m
+    where m.announced <> m.version_state and not starts_with(m.material, '_sakuin/')
+      and m.material > p_after and m.updated_at <= now() - make_interval(secs => p_seconds)
+    order by m.material limit p_limit) u
+$$;
+
+-- Records what events said of pages: {material: state}. A page that changed meanwhile gets another event.
+create function public.mark_announced(p_states jsonb) returns void
+language sql set search_path = public, extensions as $$
+  update material m set announced = s.value from jsonb_each_text(p_states) s where m.material = s.key
+$$;
+
 -- Applies a version of a key that does not own the material: it waits, or it replaces a deleted owner.
 create function public.apply_other_key(
-  r public.material, p_source jsonb, p_deleted boolean, p_error text, p_chunks jsonb, p_fingerprint text,
+  r public.material, p_source jsonb, p_deleted boolean, p_error jsonb, p_chunks jsonb, p_fingerprint text,
   p_learns_files jsonb, p_page_hash text, p_findings jsonb
 ) returns jsonb language plpgsql set search_path = public, extensions as $$
 declare
@@ -313,8 +321,8 @@ begin
       sequencer = excluded.sequencer, version_id = excluded.version_id, deleted = excluded.deleted,
       since = case when w.deleted then now() else w.since end;
     outcome := case when p_deleted then 'applied' else 'waiting' end;
-    perform record_upload_result(p_source, outcome,
-                                 case when not p_deleted then 'the material belongs to the key ' || r.key end);
+    perform record_upload_result(p_source, outcome, case when not p_deleted then
+      jsonb_build_object('code', 'page.other_key', 'values', jsonb_build_object('key', r.key)) end);
     return jsonb_build_object('outcome', outcome, 'generation', r.generation);
   end if;
 
@@ -328,6 +336,17 @@ begin
   where m.material = r.material;
   return public.apply_material(r.material, p_source, p_deleted, p_error, p_chunks, p_fingerprint,
                                p_learns_files, null, p_page_hash, p_findings);
+end $$;
+
+-- What a worker knows of a page before it changes it: {page, null if there is none, index_versions}.
+create function public.page_record(p_material text) returns jsonb
+language plpgsql stable set search_path = public, extensions as $$
+begin
+  return jsonb_build_object('index_versions', index_versions(), 'page', (
+    select jsonb_build_object(
+      'generation', m.generation, 'status', m.status, 'key', m.key, 'indexed_version_id', m.indexed_version_id,
+      'fingerprint', m.fingerprint, 'page_hash', m.page_hash)
+    from material m where m.material = p_material));
 end $$;
 
 -- Adds the row of a material, without a version. A change without a source adds none.
@@ -349,13 +368,16 @@ $$;
 --   p_expected_generation: the generation of the row when it was read. The same version again, and a change without a
 --     source, apply only if the row still has it. The same page applies only if the row has p_page_hash.
 --   p_page_hash, p_findings: see material.
--- Returns {outcome, generation, next_owner, uploaded_at, state}; uploaded_at only if this upload is searchable now and was
--- not before, the row as `state` if it has another page. A superseded version has no upload_result: the bucket may still
--- show that it is the current one.
+--   p_vectors: {space, vectors: {text_hash: vector}}, new ones of the chunks; they are stored whatever the outcome is.
+--   p_bucket: {version_id} that the bucket had after p_expected_generation was read; null if it has no object. The
+--     sequencer does not count then (apply_current). Without it, the sequencer decides.
+-- Returns {outcome, generation, next_owner, uploaded_at, announcement}; uploaded_at only if this upload is searchable now
+-- and was not before. Superseded by its sequencer, a version has no upload_result: it may be the bucket's current one, and
+-- the caller compares it (p_bucket).
 create function public.apply_material(
-  p_material text, p_source jsonb, p_deleted boolean, p_error text, p_chunks jsonb, p_fingerprint text,
+  p_material text, p_source jsonb, p_deleted boolean, p_error jsonb, p_chunks jsonb, p_fingerprint text,
   p_learns_files jsonb, p_expected_generation bigint, p_page_hash text default null,
-  p_findings jsonb default '[]'
+  p_findings jsonb default '[]', p_vectors jsonb default null, p_bucket jsonb default null
 ) returns jsonb language plpgsql set search_path = public, extensions as $$
 declare
   r material;
@@ -363,16 +385,27 @@ declare
   generation_now bigint;
   newest boolean;
   searchable text;
+  state text collate "C";
   lost jsonb;
   is_same constant boolean := p_chunks is null and not p_deleted and p_error is null;
 begin
+  if p_vectors is not null then
+    insert into knowledge_vector (space, text_hash, embedding)
+    select p_vectors->>'space', v.key, v.value::halfvec from jsonb_each_text(p_vectors->'vectors') v
+    -- In one order, so that two workers cannot deadlock.
+    order by v.key collate "C" on conflict do nothing;
+  end if;
   if not is_same then perform add_material(p_material, p_source); end if;
   select * into r from material m where m.material = p_material for update;
   if not found or (p_chunks->0->>'staged_at')::bigint <> r.generation
+     or p_bucket is not null and r.generation <> coalesce(p_expected_generation, 0)
      or is_same and (r.status, r.key, r.fingerprint, r.page_hash)
                     is distinct from ('ready', p_source->>'key', p_fingerprint, p_page_hash) then
-    return jsonb_build_object('outcome', 'conflict', 'generation', coalesce(r.generation, 0),
-                              'state', case when r.material is not null and is_same then to_jsonb(r) end);
+    return jsonb_build_object('outcome', 'conflict', 'generation', coalesce(r.generation, 0));
+  end if;
+  if p_bucket is not null then
+    return public.apply_current(r, p_source, p_deleted, p_error, p_chunks, p_fingerprint, p_learns_files, p_page_hash,
+                                p_findings, p_bucket->>'version_id');
   end if;
 
   if seq is null then
@@ -397,16 +430,19 @@ begin
 
   searchable := r.indexed_version_id;
   generation_now := r.generation + 1;
+  state := case when not newest then r.version_state when p_deleted then 'deleted'
+                else 'ready ' || coalesce(p_source->>'version_id', seq) end;
   if p_error is not null then
     update material m set
       sequencer = seq, version_id = p_source->>'version_id', status = 'failed', error = p_error,
       findings = p_findings,
+      announced = case when m.version_state = 'failed ' || coalesce(p_source->>'version_id', seq) then m.announced
+                       else '' end,
       generation = generation_now, updated_at = now()
     where m.material = p_material
     returning * into r;
-    perform record_page_change(r);
     perform record_upload_result(p_source, 'failed', p_error);
-    return jsonb_build_object('outcome', 'failed', 'generation', generation_now);
+    return jsonb_build_object('outcome', 'failed', 'generation', generation_now, 'announcement', announcement_of(r));
   end if;
 
   -- The same version or page again has lost nothing more.
@@ -414,8 +450,9 @@ begin
                when not p_deleted then collapse_of(r, p_chunks) end;
   if not is_same then
     perform replace_chunks(p_material, case when p_deleted then '[]' else p_chunks end, p_fingerprint, generation_now);
-    perform record_pending_learns(p_material, p_source is not null);
   end if;
+  -- Also for the same page: its pending row is gone if the version before was deleted from the bucket.
+  perform record_pending_learns(p_material, p_source is not null and not is_same);
   update material m set
     sequencer = case when newest then seq else m.sequencer end,
     version_id = case when newest then p_source->>'version_id' else m.version_id end,
@@ -433,61 +470,59 @@ begin
     chunks_count = case when p_deleted then 0 when is_same then m.chunks_count else jsonb_array_length(p_chunks) end,
     complete_spaces = case when is_same then m.complete_spaces else spaces_with_all_vectors(m.material) end,
     indexed_at = case when p_deleted then null else now() end,
-    updated_at = now()
+    -- An upload of the same page is no news.
+    announced = case when is_same and newest and m.announced = m.version_state then state
+                     when state <> m.version_state then '' else m.announced end,
+    work = null, updated_at = now()
   where m.material = p_material
   returning * into r;
-  perform record_page_change(r);
   -- Reconciliation compares the files that have a row: this one may be removed, and all its events lost.
   insert into authored_file (key, version_id)
   select f.key, '' from jsonb_each_text(p_learns_files) f where f.value is not null on conflict do nothing;
   perform record_upload_result(p_source, 'applied', null);
   return jsonb_build_object(
     'outcome', 'applied', 'generation', generation_now, 'next_owner', public.next_owner_of(r),
-    'uploaded_at', case when not p_deleted and searchable is distinct from p_source->>'version_id'
+    'announcement', announcement_of(r), 'uploaded_at', case when not p_deleted and searchable is distinct from p_source->>'version_id'
                         then p_source->>'uploaded_at' end);
 end $$;
 
--- Applies a version (or, with p_deleted, a deletion) that is the bucket's current one, whatever its sequencer is.
--- Sequencers start again in a new bucket and in an emulator that lost its data; a lost event or a removed delete marker
--- has none. It applies only if the row still has p_expected_generation (null: no row). An empty sequencer is unknown:
--- that of the row stays.
+-- Applies a version (or, with p_deleted, a deletion) whatever its sequencer is, if it is the bucket's current one (p_bucket;
+-- null: no object) and the row has another. Sequencers start again in a new bucket and in an emulator that lost its data; a
+-- lost event or a removed delete marker has none. An empty sequencer is unknown: that of the row stays.
 create function public.apply_current(
-  p_material text, p_source jsonb, p_deleted boolean, p_error text, p_chunks jsonb, p_fingerprint text,
-  p_learns_files jsonb, p_expected_generation bigint, p_page_hash text default null,
-  p_findings jsonb default '[]'
+  r public.material, p_source jsonb, p_deleted boolean, p_error jsonb, p_chunks jsonb, p_fingerprint text,
+  p_learns_files jsonb, p_page_hash text, p_findings jsonb, p_bucket text
 ) returns jsonb language plpgsql set search_path = public, extensions as $$
 declare
-  r material;
+  owns constant boolean := r.key = p_source->>'key';
   fence text;
   done jsonb;
 begin
-  perform add_material(p_material, p_source);
-  select * into r from material m where m.material = p_material for update;
-  if r.generation <> coalesce(p_expected_generation, 0) then
-    return jsonb_build_object('outcome', 'conflict', 'generation', r.generation);
+  if p_deleted <> (p_bucket is null) or p_source->>'version_id' <> p_bucket
+     or owns and (case r.status when 'deleted' then p_deleted else r.version_id = p_bucket end) then
+    perform record_upload_result(p_source, 'superseded', null);
+    return jsonb_build_object('outcome', 'superseded', 'generation', r.generation, 'next_owner', next_owner_of(r));
   end if;
 
   -- Without a sequencer in the row, this version is the newest.
-  if r.key = p_source->>'key' then
+  if owns then
     fence := r.sequencer;
     update material m set bucket = p_source->>'bucket', sequencer = '', indexed_sequencer = null,
       sequencer_unreliable = false
-    where m.material = p_material;
+    where m.material = r.material;
   else
     select w.sequencer into fence from competing_key w where w.key = p_source->>'key' for update;
     update competing_key w set bucket = p_source->>'bucket', sequencer = '' where w.key = p_source->>'key';
-    update material m set sequencer_unreliable = false where m.material = p_material;
+    update material m set sequencer_unreliable = false where m.material = r.material;
   end if;
   -- No sequencer sorts before '0'.
   fence := coalesce(nullif(p_source->>'sequencer', ''), nullif(fence, ''), '0');
-  done := apply_material(p_material, p_source || jsonb_build_object('sequencer', fence), p_deleted,
+  done := apply_material(r.material, p_source || jsonb_build_object('sequencer', fence), p_deleted,
                          p_error, p_chunks, p_fingerprint, p_learns_files, r.generation, p_page_hash, p_findings);
   update material m set sequencer_unreliable = r.sequencer_unreliable or m.key = p_source->>'key',
     generation = greatest(m.generation, r.generation + 1)
-  where m.material = p_material
+  where m.material = r.material
   returning * into r;
-  -- The current version finishes every event of its key, whatever sequencer it has.
-  if done->>'outcome' <> 'superseded' then perform finish_file_work(p_source, done->>'outcome'); end if;
   return done || jsonb_build_object('generation', r.generation);
 end $$;
 

@@ -3,8 +3,8 @@
 -- ---------------------------------------------------------------- vectors
 
 -- The vector of each passage by its name, the hash of the text that it is part of and its number there
--- (sakuin/retrieval/passages.py). The writer of a page stores its vectors in portions, before the transaction that applies
--- the page: adding one to the graph takes milliseconds. No search sees a text that no chunk has.
+-- (sakuin/retrieval/passages.py). The writer of a page stores its vectors in portions, all but the last before the
+-- transaction that applies the page: adding one to the graph takes milliseconds. No search sees a text that no chunk has.
 create table public.knowledge_vector (
   space text collate "C" not null,
   text_hash text collate "C" not null,
@@ -16,7 +16,7 @@ create index knowledge_vector_embedding on public.knowledge_vector using hnsw (e
   where not starts_with(space, 'turbopuffer-');
 
 -- The passages that a chunk is embedded as, in each space. The other columns of a chunk are the same in all versions
--- (docs/decisions/0031).
+-- (docs/decisions/0590).
 create table public.embedded_text (
   id text collate "C" not null references public.knowledge_chunks on delete cascade,
   space text collate "C" not null,
@@ -27,8 +27,8 @@ create table public.embedded_text (
 -- Finds the chunks of a vector, and the same sample for every question: hashes order texts at random.
 create index embedded_text_vector on public.embedded_text (space, text_hash, id);
 
--- The vectors of texts that no chunk has. They are deleted after 30 days (delete_unused_texts). An update of a vector's own
--- row would add it to the graph again.
+-- The vectors of texts that no chunk has. They are deleted after 30 days (delete_unused_texts), those of the canary at once
+-- (remove_texts). An update of a vector's own row would add it to the graph again.
 create table public.unused_vector (
   space text collate "C" not null,
   text_hash text collate "C" not null,
@@ -118,6 +118,13 @@ begin
   left join jsonb_to_recordset(p_chunks) as c(id text, row_id text) on c.id = k.id
   where k.material = p_material and r.id = k.id and case when r.space = any (spaces) then r.row_id is distinct from c.row_id
     else not exists (select from embedded_text t where t.id = k.id and t.space = r.space) end;
+  -- The text of the canary is another one in each run.
+  if starts_with(p_material, '_sakuin/') then
+    delete from knowledge_vector v using knowledge_chunks k
+    where k.material = p_material and v.space = any (spaces_of_template(k.fingerprint)) and v.text_hash = any (k.text_hashes)
+      and not exists (select from embedded_text t where (t.space, t.text_hash) = (v.space, v.text_hash))
+      and not exists (select from jsonb_array_elements(p_chunks) c where c->'text_hashes' ? v.text_hash);
+  end if;
 end $$;
 
 -- The spaces in which each chunk of a material has a vector.
@@ -218,7 +225,8 @@ create table public.posting (
   impacts smallint[] not null,
   n integer not null generated always as (cardinality(chunks)) stored,
   primary key (term, block) include (n)
-);
+-- Room on each page for the rows of the next import.
+) with (fillfactor = 80, autovacuum_vacuum_scale_factor = .02);
 
 -- Consecutive pages get different blocks, so that their writers do not wait for each other.
 create function public.posting_block(p_number integer) returns integer
@@ -319,8 +327,7 @@ declare
   stale integer[] := array(
     select w.number from chunk_words w where w.material = p_material and w.is_current and w.number <> all (words));
 begin
-  perform require(cardinality(words) = jsonb_array_length(p_chunks), '23505',
-                  'The words of this page were deleted before it was applied');
+  perform require(cardinality(words) = jsonb_array_length(p_chunks), '23505', 'record.words');
   if (select sum(cardinality(w.terms)) from chunk_words w where w.number = any (stale)) > 60000 then
     update chunk_words w set is_current = false, changed_at = '-infinity' where w.number = any (stale);
     stale := '{}';
@@ -519,6 +526,15 @@ end $$;
 
 -- ---------------------------------------------------------------- the search
 
+-- Whether a chunk passes the filters. Only the canary, which names its page, finds that page.
+create function public.passes(
+  k public.knowledge_chunks, p_type text, p_category text, p_level text, p_material text, p_in text
+) returns boolean language sql immutable
+-- Bound to its tables when it is created, so that it needs no search_path and is a part of the query that calls it.
+return (p_type is null or k.type = p_type) and (p_category is null or k.category = p_category)
+  and (p_level is null or k.level = p_level) and (p_material is null or k.material = p_material)
+  and (p_in is null or starts_with(k.material, p_in)) and (p_material is not null or not starts_with(k.material, '_sakuin/'));
+
 -- The vector of a question as it would be in a language of p_sample passages: moved by the difference between the mean of
 -- that language and that of the nearest one. Null if it is the nearest.
 create function public.vector_in_language(p_space text, p_sample integer, p_vector extensions.halfvec, p_language text)
@@ -556,7 +572,7 @@ create function public.search_candidates(
   p_posting_budget integer, p_expected text default null, p_type text default null, p_category text default null,
   p_level text default null, p_material text default null, p_in text default null, p_folders text[] default '{""}'
 ) returns json
-language plpgsql set search_path = public, extensions set jit = off set max_parallel_workers_per_gather = 0
+language plpgsql stable set search_path = public, extensions set jit = off set max_parallel_workers_per_gather = 0
 set enable_mergejoin = off as $$
 #variable_conflict use_column
 declare
@@ -596,8 +612,7 @@ begin
     if is_filtered and not is_narrow then
       is_narrow := not exists (
         select from knowledge_chunks k
-        where (p_type is null or k.type = p_type) and (p_category is null or k.category = p_category)
-          and (p_level is null or k.level = p_level) and (p_in is null or starts_with(k.material, p_in)) offset 1000);
+        where passes(k, p_type, p_category, p_level, p_material, p_in) offset 1000);
     end if;
     perform set_config('hnsw.ef_search', least(1000, 2 * p_depth)::text, true);
     for leg in
@@ -628,9 +643,7 @@ begin
             select e.id from embedded_text e
             where e.space = v.space and e.text_hash = v.text_hash
               and (not is_filtered and leg.language is null or exists (
-                select from knowledge_chunks k where k.id = e.id and (p_type is null or k.type = p_type)
-                  and (p_category is null or k.category = p_category) and (p_level is null or k.level = p_level)
-                  and (p_in is null or starts_with(k.material, p_in))
+                select from knowledge_chunks k where k.id = e.id and passes(k, p_type, p_category, p_level, p_material, p_in)
                   and (leg.language is null or lower(split_part(k.language, '-', 1)) = leg.language))) offset 0) t
           where v.space = p_space and not starts_with(v.space, 'turbopuffer-')
           order by v.embedding <=> vector limit 2 * leg.depth
@@ -644,9 +657,7 @@ begin
         ids := array(
           select k.id from knowledge_chunks k join embedded_text e on e.id = k.id and e.space = p_space
           join knowledge_vector v on v.space = e.space and v.text_hash = e.text_hash
-          where (p_type is null or k.type = p_type) and (p_category is null or k.category = p_category)
-            and (p_level is null or k.level = p_level) and (p_material is null or k.material = p_material)
-            and (p_in is null or starts_with(k.material, p_in))
+          where passes(k, p_type, p_category, p_level, p_material, p_in)
             and (leg.language is null or lower(split_part(k.language, '-', 1)) = leg.language)
           group by k.id order by min(v.embedding <=> vector), k.id limit leg.depth);
       end if;
@@ -658,8 +669,7 @@ begin
     -- So few that the search for p_depth of them, best first, would look at more chunks: at p_depth times total through their number.
     passing := array(
       select w.number from knowledge_chunks k join chunk_words w on w.id = k.id and w.is_current
-      where (p_type is null or k.type = p_type) and (p_category is null or k.category = p_category)
-        and (p_level is null or k.level = p_level) and (p_in is null or starts_with(k.material, p_in))
+      where passes(k, p_type, p_category, p_level, p_material, p_in)
       limit sqrt(p_depth * total) + 1);
     if cardinality(passing) > sqrt(p_depth * total) then
       passing := null;
@@ -720,9 +730,7 @@ begin
       cross join lateral (
         select k.id from knowledge_chunks k
         where k.id = (select w.id from chunk_words w where w.number = s.chunk and w.is_current)
-          and (p_type is null or k.type = p_type) and (p_category is null or k.category = p_category)
-          and (p_level is null or k.level = p_level) and (p_material is null or k.material = p_material)
-          and (p_in is null or starts_with(k.material, p_in))
+          and passes(k, p_type, p_category, p_level, p_material, p_in)
         offset 0) k
       order by s.score desc, s.chunk limit p_depth) m
   ), found as materialized (
@@ -745,10 +753,8 @@ begin
         where f.type = 'example' and p_type is null
         union all select p_expected, false where p_expected is not null) e
       where e.id not in (select f.id from found f) group by e.id) o
-    cross join lateral (select k.* from knowledge_chunks k where k.id = o.id offset 0) k
-    where (p_type is null or k.type = p_type) and (p_category is null or k.category = p_category)
-      and (p_level is null or k.level = p_level) and (p_material is null or k.material = p_material)
-      and (p_in is null or starts_with(k.material, p_in))
+    cross join lateral (
+      select k.* from knowledge_chunks k where k.id = o.id and passes(k, p_type, p_category, p_level, p_material, p_in) offset 0) k
   ), unread as materialized (
     select a.term from asked a where a.slot not in (select s.slot from slots s)
   ), words as (
@@ -778,7 +784,7 @@ begin
         'cosine', (select 1 - min(v.embedding <=> query_vector) from embedded_text e
                    join knowledge_vector v using (space, text_hash) where e.id = c.id and e.space = p_space))), '[]')
       from candidates c left join matched m using (id)
-      -- Only the canary, which names its page, finds it.
+      -- Without filters nothing above asks where a page is.
       where p_material is not null or not starts_with(c.material, '_sakuin/'))));
 end $$;
 
@@ -815,12 +821,10 @@ language sql stable set search_path = public, extensions set jit = off set enabl
       select coalesce(jsonb_agg(jsonb_build_object('id', k.id, 'row', r.row_id, 'type', k.type, 'language', k.language, 'is_found', c.is_found,
         'illustrates', (select coalesce(jsonb_agg(k.material || '#' || i), '[]') from unnest(k.illustrates) i))
         order by k.id), '[]')
-      from candidates c cross join lateral (select k.* from knowledge_chunks k where k.id = c.id offset 0) k
-      left join stored_row r on r.id = c.id and r.space = p_space
-      where (p_type is null or k.type = p_type) and (p_category is null or k.category = p_category)
-        and (p_level is null or k.level = p_level) and (p_material is null or k.material = p_material)
-        and (p_in is null or starts_with(k.material, p_in))
-        and (p_material is not null or not starts_with(k.material, '_sakuin/'))))
+      from candidates c
+      cross join lateral (
+        select k.* from knowledge_chunks k where k.id = c.id and passes(k, p_type, p_category, p_level, p_material, p_in) offset 0) k
+      left join stored_row r on r.id = c.id and r.space = p_space))
   from whole w
 $$;
 
@@ -835,8 +839,35 @@ language sql stable set search_path = public, extensions as $$
   from knowledge_chunks k where k.id = any (p_ids)
 $$;
 
+-- For each list of terms, whether a chunk that passes the filters has all of them.
+create function public.has_terms(
+  p_terms jsonb, p_type text default null, p_category text default null, p_level text default null,
+  p_material text default null, p_in text default null
+) returns jsonb
+language sql stable set search_path = public, extensions set jit = off set enable_seqscan = off as $$
+  select coalesce(jsonb_agg(exists (
+    select from (
+      select t.term from jsonb_array_elements_text(s.terms) as t(term)
+      order by (select coalesce(sum(p.n), 0) from posting p where p.term = t.term) limit 1) rarest
+    join posting p using (term)
+    cross join lateral unnest(p.chunks) as h(number)
+    cross join lateral (
+      select w.id from chunk_words w
+      where w.number = h.number and w.is_current and w.terms @> array(select jsonb_array_elements_text(s.terms)) offset 0) w
+    join knowledge_chunks k using (id)
+    where passes(k, p_type, p_category, p_level, p_material, p_in)) order by s.place), '[]')
+  from jsonb_array_elements(p_terms) with ordinality as s(terms, place)
+$$;
+
 -- ---------------------------------------------------------------- reading
 -- The canary's page, below _sakuin/, is in no list.
+
+-- A text without the addresses of its links (knowledge/markdown.py).
+create function public.without_addresses(p_content text) returns text
+language sql immutable set search_path = public, extensions as $$
+  select case when strpos(p_content, '](<') > 0
+    then regexp_replace(p_content, '\[((?:[^][\n]|\[[^][\n]*\])+)\]\(<[^<>\s]*>\)', '\1', 'g') else p_content end
+$$;
 
 -- The chunks in the order of the pages, after this place. What was there may be deleted: an edit of a page does not
 -- break a cursor.
@@ -846,12 +877,9 @@ create function public.list_concepts(
   p_in text default null
 ) returns table (id text, title text, type text, material text, anchor text, "position" integer, text text)
 language sql stable set search_path = public, extensions as $$
-  select k.id, k.title, k.type, k.material, k.anchor, k.position, left(k.content, 300)
+  select k.id, k.title, k.type, k.material, k.anchor, k.position, left(without_addresses(k.content), 300)
   from knowledge_chunks k
-  where (p_type is null or k.type = p_type) and (p_category is null or k.category = p_category)
-    and (p_level is null or k.level = p_level) and (p_material is null or k.material = p_material)
-    and (p_in is null or starts_with(k.material, p_in))
-    and (p_material is not null or not starts_with(k.material, '_sakuin/'))
+  where passes(k, p_type, p_category, p_level, p_material, p_in)
     and (p_after_material is null or (k.material, k.position) > (p_after_material, p_after_position))
   order by k.material, k.position
   limit p_limit
@@ -945,29 +973,28 @@ language sql stable set search_path = public, extensions as $$
   from knowledge_chunks k where k.id = any (p_ids)
 $$;
 
--- The chunks of a page in its order, from p_anchor and p_position on: {id, material, anchor, title, content, section,
--- page_title, position, line}. With p_section only those whose anchor, title or heading above is that. `line` numbers
--- the first line of each, from 1; with p_line they begin with the one that has this line.
+-- The chunks of a page in its order, from p_position on: {id, material, anchor, title, content, section, page_title,
+-- position, line}. `line` numbers the first line of each, from 1; with p_line they begin with the one that has this line.
+-- Without p_has_content they are its outline.
 create function public.read_page(
-  p_material text, p_limit integer, p_anchor text default null, p_section text default null,
-  p_position integer default null, p_line integer default null
+  p_material text, p_limit integer default null, p_position integer default 0, p_line integer default null,
+  p_has_content boolean default true
 ) returns jsonb
 language sql stable set search_path = public, extensions as $$
   select coalesce(jsonb_agg(to_jsonb(p) - array['lines', 'own'] order by p.position), '[]') from (
     select l.*, 1 + l.lines - l.own as line from (
-      select k.id, k.material, k.anchor, k.title, k.content, k.section, k.page_title, k.position, n.own,
+      select k.id, k.material, k.anchor, k.title, k.section, k.page_title, k.position, n.own,
+        case when p_has_content then k.content else '' end as content,
         -- In the order of the index, so that p_limit ends it.
         sum(n.own) over (order by k.position rows unbounded preceding) as lines
       from knowledge_chunks k
       cross join lateral (select length(k.content) - length(replace(k.content, chr(10), '')) + 1 as own) n
-      where k.material = p_material and (p_section is null or p_section in (k.anchor, k.title, k.section))
-        and k.position >= greatest(p_position, (
-          select a.position from knowledge_chunks a where a.id = p_material || '#' || p_anchor), 0)) l
+      where k.material = p_material and k.position >= p_position) l
     where p_line is null or l.lines >= p_line
     order by l.position limit p_limit) p
 $$;
 
--- The lines, from 1, that match p_pattern (retrieval/line_pattern.py), after this place in the order of the pages:
+-- The lines, from 1, that match p_pattern (retrieval/exact_text.py), after this place in the order of the pages:
 -- {found: [{id, material, anchor, title, content, position, lines}], read, ended, material, position}. It ends after
 -- p_limit chunks with such lines, or after p_seconds: a scan of a large library takes several calls, and none keeps the
 -- database busy for long.
@@ -987,7 +1014,8 @@ declare
 begin
   for k in
     -- As much of a text as its words are indexed of (language/indexing.py).
-    select c.id, c.material, c.anchor, c.title, left(c.content, 100000) as content, c.position from knowledge_chunks c
+    select c.id, c.material, c.anchor, c.title, left(without_addresses(c.content), 100000) as content, c.position
+    from knowledge_chunks c
     where (c.material, c.position) > (coalesce(p_after_material, ''), coalesce(p_after_position, -1))
       and c.material between coalesce(p_material, p_in, '') and coalesce(p_material, p_in || chr(1114111), chr(1114111))
       and (p_in is null or starts_with(c.material, p_in)) and not starts_with(c.material, '_sakuin/')
@@ -1008,6 +1036,4 @@ begin
     end if;
   end loop;
   return jsonb_build_object('found', found, 'read', chunks_read, 'ended', true);
-exception when invalid_regular_expression then
-  perform require(false, 'PT422', 'This pattern cannot be used: ' || sqlerrm);
 end $$;

@@ -50,18 +50,21 @@ create table public.context_table (
   -- Counts announced uploads. An import applies only if no later one was imported.
   upload bigint not null default 0,
   imported_upload bigint not null default 0,
-  import_error text,
+  import_error jsonb check (import_error ? 'code'),
   -- Strings with at least so many characters are indexed.
   chunk_threshold_chars integer not null default 200 check (chunk_threshold_chars between 1 and 1000000),
   -- The index version whose state the Tools show.
   shown_fingerprint text collate "C",
   -- A reindex was requested: compare the chunks recorded as stored with the search engine.
   check_store boolean not null default false,
+  -- Messages about it (7_upkeep).
+  work jsonb,
   created_at timestamptz not null default now(),
   updated_at timestamptz not null default now(),
   constraint body_of_its_table
     check (data_key is null or starts_with(data_key, 'tables/' || project_id || '/' || id || '/'))
 );
+create index context_table_waiting on public.context_table (id) where work ? 'since';
 create index context_table_project on public.context_table (project_id) include (id, bytes, chunks_count);
 create unique index context_table_of_project on public.context_table (id, project_id);
 
@@ -91,7 +94,7 @@ create table public.mcp (
   id uuid primary key default gen_random_uuid(),
   project_id uuid not null references public.project on delete cascade,
   name text collate "C" not null check (name <> ''),
-  api_key_hash text collate "C" not null,
+  api_key_hash text collate "C" not null check (api_key_hash ~ '^[0-9a-f]{64}$'),
   previous_key_hash text collate "C",
   previous_key_until timestamptz,
   status text not null default 'enabled' check (status in ('enabled', 'disabled')),
@@ -111,7 +114,7 @@ create index mcp_binding_tool on public.mcp_binding (tool_id);
 -- The synonyms for the questions to a project's Search Tools: groups and analyzer as in site_synonyms.
 create table public.project_synonyms (
   project_id uuid primary key references public.project on delete cascade,
-  groups jsonb not null,
+  groups jsonb not null check (jsonb_typeof(groups) = 'array' and length(groups::text) <= 1000000),
   analyzer text not null,
   updated_at timestamptz not null default now()
 );
@@ -125,7 +128,7 @@ create table public.key_use (
 -- Keys that the console and the command made; others are in the secret. `key_hash` is the SHA-256 of the key. One searches
 -- the library or pushes to it, in `folder` alone ('' is all of it), or reads a project, as the viewer `member_id`.
 create table public.library_key (
-  key_hash text collate "C" primary key,
+  key_hash text collate "C" primary key check (key_hash ~ '^[0-9a-f]{64}$'),
   name text not null check (char_length(name) between 1 and 200),
   created_at timestamptz not null default now(),
   purpose text not null default 'search' check (purpose in ('search', 'push', 'read')),
@@ -133,7 +136,7 @@ create table public.library_key (
   project_id uuid,
   member_id uuid,
   expires_at timestamptz,
-  check ((purpose = 'read') = (project_id is not null and member_id is not null)),
+  check ((purpose = 'read') = (project_id is not null) and (project_id is null) = (member_id is null)),
   foreign key (project_id, member_id) references public.project_member on delete cascade
 );
 create index library_key_member on public.library_key (project_id, member_id);
@@ -178,20 +181,18 @@ create unlogged table public.quota_use (
   primary key (principal, quota)
 );
 
--- The id of the request that PostgREST serves; the Lambda functions send it as a header.
-create function public.request_id_of_call() returns text
-language sql stable set search_path = public, extensions as $$
-  select left(nullif(current_setting('request.headers', true), '')::json->>'x-request-id', 128)
-$$;
-
 -- Events, written by triggers in the transaction of any change. Sent right afterwards, or by `maintain`.
 create table public.outbox (
   id bigint generated always as identity primary key,
-  event text not null check (event in ('ToolCreated', 'ToolUpdated', 'ToolDeleted', 'TableUpdated', 'TableDeleted')),
+  event text not null check (event in ('ToolCreated', 'ToolUpdated', 'ToolDeleted', 'TableUpdated', 'TableDeleted',
+                                       'ToolReady', 'ToolFailed')),
   project_id uuid not null,
   table_id uuid not null,
   tool_id uuid,
-  request_id text default public.request_id_of_call(),
+  -- Of the Table, when a Tool became ready or failed.
+  generation bigint,
+  -- Of the request that PostgREST serves; the Lambda functions send it as a header.
+  request_id text default left(nullif(current_setting('request.headers', true), '')::json->>'x-request-id', 128),
   created_at timestamptz not null default now(),
   sent_at timestamptz,
   -- When the bus last rejected it.
@@ -231,15 +232,20 @@ language sql stable security definer set search_path = public, extensions, pg_te
   where m.user_id = acting_user() and m.role >= p_role
 $$;
 
--- Raises an error unless a condition is true. PostgREST sends the message as the reason phrase of HTTP, too, which ends
--- at a line break: control characters, which a caller may have sent, become spaces.
-create function public.require(p_condition boolean, p_errcode text, p_message text) returns void
+-- Raises an error unless a condition is true: its message is the code of a text below `said.`, its detail the values.
+create function public.require(p_condition boolean, p_errcode text, p_code text, p_values jsonb default '{}') returns void
 language plpgsql set search_path = public, extensions as $$
 begin
   if p_condition is not true then
-    raise exception using errcode = p_errcode, message = regexp_replace(p_message, '[[:cntrl:]]', ' ', 'g');
+    raise exception using errcode = p_errcode, message = p_code, detail = p_values::text;
   end if;
 end $$;
+
+-- What a quota counts, as a reason in another one.
+create function public.counted_by(p_quota text) returns jsonb
+language sql immutable set search_path = public, extensions as $$
+  select jsonb_build_object('code', 'quota.what.' || p_quota, 'values', '{}'::jsonb)
+$$;
 
 -- The same as the defaults of `Limits`.
 create function public.default_quotas() returns jsonb
@@ -248,8 +254,7 @@ language sql immutable set search_path = public, extensions as $$
     "projects": 100, "members": 1000, "tables": 1000, "tools": 1000, "endpoints": 1000, "endpoint_tools": 100,
     "project_bytes": 200000000, "project_chunks": 150000, "project_daily_tokens": 100000000,
     "user_bytes": 400000000, "user_chunks": 150000, "all_bytes": 1000000000, "all_chunks": 150000,
-    "reindexes_per_hour": 60, "requests_per_minute": 1200, "sign_ins_of_address": 60, "sign_ins_of_account": 10,
-    "subscriptions": 100
+    "reindexes_per_hour": 60, "requests_per_minute": 1200, "sign_ins_of_address": 60, "sign_ins_of_account": 10
   }'::jsonb
 $$;
 
@@ -266,14 +271,13 @@ language sql set search_path = public, extensions as $$
 $$;
 
 -- Raises an error if p_present things and p_more exceed a quota.
-create function public.check_quota(p_present numeric, p_more numeric, p_name text, p_what text) returns void
+create function public.check_quota(p_present numeric, p_more numeric, p_name text) returns void
 language plpgsql set search_path = public, extensions as $$
 declare
   most constant bigint := quota_of(p_name);
 begin
-  perform require(p_present + p_more <= most, 'PT429', format(
-    'That would be %s %s; the limit is %s (%s). Remove some, or raise the limit.',
-    to_char(p_present + p_more, 'FM999,999,999,999,990'), p_what, to_char(most, 'FM999,999,999,999,990'), p_name));
+  perform require(p_present + p_more <= most, 'PT429', 'quota.reached', jsonb_build_object(
+    'count', p_present + p_more, 'what', counted_by(p_name), 'most', most, 'name', p_name));
 end $$;
 
 -- One count at a time for each project: simultaneous requests exceed no quota.
@@ -282,12 +286,21 @@ language sql set search_path = public, extensions as $$
   select pg_advisory_xact_lock(hashtextextended('quotas of ' || p_project, 0))
 $$;
 
+-- Adds an amount to what a principal used of a quota in the period that began then. What an earlier period used does not
+-- count.
+create function public.add_use(p_principal text, p_name text, p_began timestamptz, p_amount bigint) returns bigint
+language sql set search_path = public, extensions as $$
+  insert into quota_use as u (principal, quota, began, used) values (p_principal, p_name, p_began, greatest(p_amount, 0))
+  on conflict (principal, quota) do update set began = greatest(u.began, p_began),
+    used = greatest(case when u.began >= p_began then u.used else 0 end + p_amount, 0)
+  returning used
+$$;
+
 -- Takes p_amount of a quota in a period of so many seconds; raises an error, with the seconds until the next period as
--- its detail, if too little is left. 0 is no limit. A negative amount was taken and not used. Runs as postgres: nobody
+-- `retry_after`, if too little is left. 0 is no limit. A negative amount was taken and not used. Runs as postgres: nobody
 -- changes his own count.
-create function public.take_quota(
-  p_principal text, p_name text, p_seconds integer, p_amount bigint, p_what text
-) returns void language plpgsql security definer set search_path = public, extensions, pg_temp as $$
+create function public.take_quota(p_principal text, p_name text, p_seconds integer, p_amount bigint) returns void
+language plpgsql security definer set search_path = public, extensions, pg_temp as $$
 declare
   most constant bigint := quota_of(p_name);
   this_period constant timestamptz := date_bin(make_interval(secs => p_seconds), now(), '2000-01-01T00:00Z');
@@ -295,15 +308,12 @@ declare
   total bigint;
 begin
   if most = 0 then return; end if;
-  insert into quota_use as u (principal, quota, began, used) values (p_principal, p_name, this_period, greatest(p_amount, 0))
-  on conflict (principal, quota) do update set
-    used = greatest(case when u.began = this_period then u.used else 0 end + p_amount, 0), began = this_period
-  returning used into total;
+  total := add_use(p_principal, p_name, this_period, p_amount);
   -- A single amount that is larger than the quota passes alone: otherwise it would never pass.
   if total > most and total > p_amount and p_amount > 0 then
-    raise exception using errcode = 'PT429', detail = ceil(extract(epoch from (next_period - now())))::text,
-      message = format('The limit of %s %s (%s) is reached. Try again after %s UTC, or raise the limit.',
-        to_char(most, 'FM999,999,999,999,990'), p_what, p_name, to_char(next_period at time zone 'utc', 'HH24:MI'));
+    perform require(false, 'PT429', 'quota.of_period', jsonb_build_object(
+      'most', most, 'what', counted_by(p_name), 'name', p_name, 'time', to_char(next_period at time zone 'utc', 'HH24:MI'),
+      'retry_after', ceil(extract(epoch from (next_period - now())))));
   end if;
 end $$;
 
@@ -318,70 +328,36 @@ begin
     return;
   end if;
   delete from quota_use where quota like 'sign_ins_of_%' and began < now() - interval '1 hour';
-  perform take_quota(p_address, 'sign_ins_of_address', 900, 1, 'sign-ins from an address in 15 minutes');
-  perform take_quota(p_account, 'sign_ins_of_account', 900, 1, 'sign-ins of an account in 15 minutes');
+  perform take_quota(p_address, 'sign_ins_of_address', 900, 1);
+  perform take_quota(p_account, 'sign_ins_of_account', 900, 1);
 end $$;
 
--- Returns the name without space around it. Null stays null: a change leaves the name as it is.
-create function public.check_name(p_name text) returns text
+-- Returns an argument that keeps the rule of this code; names and descriptions without space around them. Null stays
+-- null: a change leaves the field as it is.
+create function public.checked(p_code text, p_value text) returns text
 language plpgsql set search_path = public, extensions as $$
 declare
-  name constant text := regexp_replace(p_name, '^\s+|\s+$', '', 'g');
+  value constant text := case when p_code in ('record.name', 'record.description') then regexp_replace(p_value, '^\s+|\s+$', '', 'g')
+                              else p_value end;
 begin
-  perform require(name is null or length(name) between 1 and 200, 'PT422',
-                  'A name has 1 to 200 characters. Choose another one.');
-  return name;
-end $$;
-
-create function public.check_tool_name(p_name text) returns text
-language sql set search_path = public, extensions as $$
-  select require(p_name is null or p_name ~ '^[a-zA-Z0-9_-]{1,64}$', 'PT422', format(
-    '''%s'' cannot name a tool. Use 1 to 64 letters (a-z, A-Z), digits, ''_'' and ''-''.', left(p_name, 80)));
-  select p_name
-$$;
-
--- Returns the description without space around it, null for a blank one.
-create function public.check_description(p_description text) returns text
-language plpgsql set search_path = public, extensions as $$
-declare
-  description constant text := nullif(regexp_replace(p_description, '^\s+|\s+$', '', 'g'), '');
-begin
-  perform require(description is null or length(description) <= 2000, 'PT422',
-                  'A description has at most 2,000 characters. Shorten it.');
-  return description;
+  perform require(value is null or case p_code
+      when 'record.name' then length(value) between 1 and 200
+      when 'record.tool_name' then value ~ '^[a-zA-Z0-9_-]{1,64}$'
+      when 'record.description' then length(value) <= 2000
+      when 'record.threshold' then value::bigint between 1 and 1000000
+      when 'record.document' then length(value) <= 20000000 and value ~ '\S'
+    end, 'PT422', p_code,
+    jsonb_build_object('name', format('''%s''', left(value, 80)), 'count', left(value, 80)));
+  return value;
 end $$;
 
 create function public.check_json_path(p_path text) returns text
 language sql set search_path = public, extensions as $$
-  select require(p_path = '' or p_path like '/%', 'PT422', format(
-    '''%s'' is not a JSON Pointer. Start it with "/", or use "" for the whole document.', left(p_path, 200)));
-  select require(p_path !~ '~(?![01])', 'PT422', format(
-    '''%s'' is not a JSON Pointer. Write "~" in a key as "~0" and "/" as "~1".', left(p_path, 200)));
-  select require(length(p_path) <= 10000, 'PT422', 'A json_path has at most 10,000 characters.');
+  select require(p_path = '' or p_path like '/%', 'PT422', 'json.pointer_start',
+                 jsonb_build_object('pointer', format('''%s''', left(p_path, 200))));
+  select require(p_path !~ '~(?![01])', 'PT422', 'json.pointer_escape', jsonb_build_object('pointer', format('''%s''', left(p_path, 200))));
+  select require(length(p_path) <= 10000, 'PT422', 'json.long_pointer');
   select p_path
-$$;
-
-create function public.check_threshold(p_chars bigint) returns integer
-language plpgsql set search_path = public, extensions as $$
-begin
-  perform require(p_chars is null or p_chars between 1 and 1000000, 'PT422',
-                  format('chunk_threshold_chars is 1 to 1,000,000 characters, not %s.', p_chars));
-  return p_chars;
-end $$;
-
-create function public.check_document(p_text text) returns json
-language plpgsql set search_path = public, extensions as $$
-begin
-  perform require(p_text is null or length(p_text) <= 20000000 and p_text ~ '\S', 'PT422',
-                  'A document has 1 to 20,000,000 characters. Upload a larger one.');
-  return p_text::json;
-end $$;
-
--- A hash as `hash_of_key` makes it.
-create function public.check_key_hash(p_hash text) returns text
-language sql set search_path = public, extensions as $$
-  select require(p_hash ~ '^[0-9a-f]{64}$', 'PT422', 'A hash has 64 hexadecimal digits.');
-  select p_hash
 $$;
 
 -- ---------------------------------------------------------------- projects and members
@@ -390,14 +366,14 @@ $$;
 create function public.check_role(p_project uuid, p_role public.member_role) returns void
 language sql set search_path = public, extensions as $$
   select require(is_service() or p_project in (select acting_projects(p_role)), 'PT403',
-                 format('This needs the role %s in the project. An owner can give it to you', p_role))
+                 'record.needs_role', jsonb_build_object('role', p_role))
 $$;
 
 create function public.check_project(p_project uuid, p_role public.member_role) returns void
 language plpgsql set search_path = public, extensions as $$
 begin
   perform require(exists (select from project p where p.id = p_project), 'P0002',
-                  format('There is no project %s', p_project));
+                  'record.no_project', jsonb_build_object('id', p_project));
   perform check_role(p_project, p_role);
 end $$;
 
@@ -411,9 +387,9 @@ begin
     perform pg_advisory_xact_lock(hashtextextended('projects of ' || acting_user(), 0));
     -- Also those that the user has left: otherwise a second account would lift the limit.
     perform check_quota((select count(*) from project c where c.created_by = acting_user() and c.deleted_at is null),
-                        1, 'projects', 'projects that you created');
+                        1, 'projects');
   end if;
-  insert into project (name, created_by) values (check_name(p_name), acting_user()) returning * into p;
+  insert into project (name, created_by) values (checked('record.name', p_name), acting_user()) returning * into p;
   if p.created_by is not null then
     insert into project_member (project_id, user_id, role) values (p.id, p.created_by, 'owner');
   end if;
@@ -435,7 +411,7 @@ language plpgsql security definer set search_path = public, extensions, pg_temp 
 begin
   update project set deleted_at = now() where id = p_project;
   delete from mcp where project_id = p_project;
-  perform record_deletion(p_project, 'The project is deleted. Its Tables and vectors are deleted in portions');
+  insert into deletion (id) values (p_project) on conflict do nothing;
 end $$;
 
 create function public.delete_project(p_project uuid) returns void
@@ -462,12 +438,6 @@ begin
   perform check_project(p_project, 'viewer');
 end $$;
 
-create function public.check_member(p_project uuid, p_member uuid) returns void
-language sql set search_path = public, extensions as $$
-  select require(exists (select from project_member m where m.project_id = p_project and m.user_id = p_member),
-                 'P0002', format('There is no member %s', p_member))
-$$;
-
 -- Raises an error if the member is an owner whom the caller may not remove, or the last one.
 create function public.check_owner_leaves(p_project uuid, p_member uuid) returns void
 language plpgsql set search_path = public, extensions as $$
@@ -475,10 +445,10 @@ begin
   if exists (select from project_member m where m.project_id = p_project and m.user_id = p_member and m.role = 'owner')
   then
     perform require(is_service() or p_member = acting_user(), 'PT403',
-                    'Only an operator, or this owner, can remove an owner or change the role of one');
+                    'record.owner');
     perform require(exists (select from project_member m where m.project_id = p_project and m.user_id <> p_member
                             and m.role = 'owner'), '23505',
-                    'This is the last owner: transfer the project to another member first, or delete it');
+                    'record.last_owner');
   end if;
 end $$;
 
@@ -490,7 +460,7 @@ begin
   perform lock_members(p_project);
   perform check_role(p_project, 'owner');
   perform check_quota((select count(*) from project_member m where m.project_id = p_project and m.user_id <> p_member),
-                      1, 'members', 'members of one project');
+                      1, 'members');
   if p_role <> 'owner' then
     perform check_owner_leaves(p_project, p_member);
   end if;
@@ -506,21 +476,10 @@ begin
   if p_member is distinct from acting_user() then
     perform check_role(p_project, 'owner');
   end if;
-  perform check_member(p_project, p_member);
+  perform require(exists (select from project_member m where m.project_id = p_project and m.user_id = p_member),
+                  'P0002', 'record.no_member', jsonb_build_object('id', p_member));
   perform check_owner_leaves(p_project, p_member);
   delete from project_member where project_id = p_project and user_id = p_member;
-end $$;
-
--- Makes a member the owner in place of the caller, who becomes an editor; for an operator, in place of all owners.
-create function public.transfer_project(p_project uuid, p_member uuid) returns void
-language plpgsql security definer set search_path = public, extensions, pg_temp as $$
-begin
-  perform lock_members(p_project);
-  perform check_role(p_project, 'owner');
-  perform check_member(p_project, p_member);
-  update project_member set role = 'owner' where project_id = p_project and user_id = p_member and role <> 'owner';
-  update project_member set role = 'editor'
-  where project_id = p_project and user_id <> p_member and role = 'owner' and (is_service() or user_id = acting_user());
 end $$;
 
 -- ---------------------------------------------------------------- synonyms
@@ -538,25 +497,9 @@ create function public.replace_synonyms(p_project uuid, p_groups jsonb, p_analyz
 language plpgsql security definer set search_path = public, extensions, pg_temp as $$
 begin
   perform check_project(p_project, 'editor');
-  perform require(jsonb_typeof(p_groups) = 'array' and jsonb_array_length(p_groups) <= 2000, 'PT422',
-                  'Synonyms are a list of at most 2000 groups');
-  perform require(length(p_groups::text) <= 1000000, 'PT422', 'Synonyms have at most 1000000 characters');
-  perform require(not exists (
-    select from jsonb_array_elements(p_groups) g
-    where jsonb_typeof(g.value->'plain') is distinct from 'array'
-      or jsonb_typeof(g.value->'phrases') is distinct from 'array'
-      or g.value - array['plain', 'phrases'] <> '{}'
-      or jsonb_array_length(g.value->'phrases') not between 2 and 20
-      or jsonb_array_length(g.value->'plain') <> jsonb_array_length(g.value->'phrases')
-      or exists (select from jsonb_array_elements(g.value->'phrases') p
-                 where jsonb_typeof(p.value) <> 'string' or length(p.value #>> '{}') not between 2 and 60)
-      -- What normalization makes of a phrase: some characters become several.
-      or exists (select from jsonb_array_elements(g.value->'plain') p
-                 where jsonb_typeof(p.value) <> 'string' or length(p.value #>> '{}') not between 1 and 600)),
-    'PT422', 'A group of synonyms has 2 to 20 phrases of 2 to 60 characters');
   delete from project_synonyms s where s.project_id = p_project and jsonb_array_length(p_groups) = 0;
   insert into project_synonyms as s (project_id, groups, analyzer)
-  select p_project, p_groups, check_name(p_analyzer) where jsonb_array_length(p_groups) > 0
+  select p_project, p_groups, checked('record.name', p_analyzer) where jsonb_array_length(p_groups) > 0
   on conflict (project_id) do update set groups = excluded.groups, analyzer = excluded.analyzer, updated_at = now();
 end $$;
 
@@ -603,7 +546,7 @@ begin
     perform check_role(t.project_id, 'editor');
     select * into t from context_table c where c.id = p_table for update;
   end if;
-  perform require(t.id is not null, 'P0002', format('There is no table %s', p_table));
+  perform require(t.id is not null, 'P0002', 'record.no_table', jsonb_build_object('id', p_table));
   return t;
 end $$;
 
@@ -624,7 +567,8 @@ begin
   update context_table c set generation = c.generation + 1, updated_at = now() where c.id = p_table returning * into t;
   if t.id is null then return; end if;
   perform merge_status(o.id, jsonb_build_object(
-    'state', 'pending', 'generation', t.generation, 'configured_at', now(), 'attempt', 0))
+    'state', 'pending', 'generation', t.generation, 'configured_at', now(), 'attempt', 0,
+    'waiting_since', now(), 'waiting_reason', jsonb_build_object('code', 'work.scan', 'values', '{}'::jsonb)))
   from tool o where o.table_id = p_table and o.enabled;
   insert into outbox (event, project_id, table_id, tool_id) values (p_event, t.project_id, t.id, p_tool);
 end $$;
@@ -661,12 +605,27 @@ end $$;
 create trigger start_tool_indexing after insert or delete or update of json_path, enabled, table_id on public.tool
   for each row execute function public.start_tool_indexing();
 
+-- Says that a Tool has indexed a generation of its Table, or cannot.
+create function public.announce_tool() returns trigger
+language plpgsql security definer set search_path = public, extensions, pg_temp as $$
+declare
+  status constant jsonb := new.metadata->'search_index';
+begin
+  insert into outbox (event, project_id, table_id, tool_id, generation)
+  values (case status->>'state' when 'ready' then 'ToolReady' else 'ToolFailed' end, new.project_id, new.table_id, new.id,
+          bigint_or_null(status->>'generation'));
+  return null;
+end $$;
+create trigger announce_tool after update of metadata on public.tool for each row
+  when (new.metadata->'search_index'->>'state' in ('ready', 'error')
+        and new.metadata->'search_index'->'state' is distinct from old.metadata->'search_index'->'state')
+  execute function public.announce_tool();
+
 create function public.record_deleted_table() returns trigger
 language plpgsql security definer set search_path = public, extensions, pg_temp as $$
 begin
   insert into outbox (event, project_id, table_id) values ('TableDeleted', old.project_id, old.id);
-  perform record_deletion(old.id, format('The Table is deleted. Its rows, about %s chunks, are deleted in portions',
-                                         to_char(old.chunks_count, 'FM999,999,990')));
+  insert into deletion (id) values (old.id) on conflict do nothing;
   return null;
 end $$;
 create trigger record_deleted_table after delete on public.context_table
@@ -689,12 +648,12 @@ begin
   from (select t.id, t.project_id, p.created_by, case p_unit when 'bytes' then t.bytes else t.chunks_count end as amount
         from context_table t join project p on p.id = t.project_id) s;
   if p_amount <= total.present then return; end if;
-  perform check_quota(total.project, p_amount, 'project_' || p_unit, p_unit || ' in the Tables of one project');
-  perform require(creator is null or total.creator + p_amount <= quota_of('user_' || p_unit), 'PT429', format(
-    'The projects of one user may have %s %s in their Tables (user_%s). Remove some, or ask the operator to raise the limit.',
-    to_char(quota_of('user_' || p_unit), 'FM999,999,999,999,990'), p_unit, p_unit));
-  perform require(total.deployment + p_amount <= quota_of('all_' || p_unit), 'PT429', format(
-    'This deployment has no room for more %s in Tables (all_%s). Ask the operator to raise the limit.', p_unit, p_unit));
+  perform check_quota(total.project, p_amount, 'project_' || p_unit);
+  perform require(creator is null or total.creator + p_amount <= quota_of('user_' || p_unit), 'PT429',
+    'quota.of_user', jsonb_build_object(
+      'most', quota_of('user_' || p_unit), 'what', counted_by(p_unit), 'name', 'user_' || p_unit));
+  perform require(total.deployment + p_amount <= quota_of('all_' || p_unit), 'PT429',
+    'quota.of_all', jsonb_build_object('what', counted_by(p_unit), 'name', 'all_' || p_unit));
 end $$;
 
 -- Records the chunks that a scan of a Table found, if the project may have them.
@@ -717,12 +676,12 @@ create function public.create_table(
 language sql security definer set search_path = public, extensions, pg_temp as $$
   select check_project(p_project, 'editor');
   select lock_quotas(p_project);
-  select check_quota(count(*), 1, 'tables', 'tables') from context_table t where t.project_id = p_project;
+  select check_quota(count(*), 1, 'tables') from context_table t where t.project_id = p_project;
   select check_size(p_project, null, 'bytes', coalesce(octet_length(p_data), 0));
   insert into context_table as t (project_id, name, data, bytes, version, chunk_threshold_chars)
-  values (p_project, check_name(p_name), check_document(p_data), coalesce(octet_length(p_data), 0),
+  values (p_project, checked('record.name', p_name), checked('record.document', p_data)::json, coalesce(octet_length(p_data), 0),
           (p_data is not null)::integer,
-          coalesce(check_threshold(p_chunk_threshold), 200))
+          coalesce(checked('record.threshold', p_chunk_threshold::text)::integer, 200))
   returning table_view(t)
 $$;
 
@@ -752,11 +711,11 @@ language plpgsql security definer set search_path = public, extensions, pg_temp 
 declare
   t context_table := table_for(p_table, true);
 begin
-  perform require(p_expected_version is null or p_expected_version = t.version, '23505',
-                  format('The table has version %s, not %s', t.version, p_expected_version));
+  perform require(p_expected_version is null or p_expected_version = t.version, '23505', 'record.version',
+                  jsonb_build_object('version', t.version, 'expected', p_expected_version));
   perform lock_quotas(t.project_id);
   perform check_size(t.project_id, p_table, 'bytes', coalesce(octet_length(p_data), 0));
-  update context_table c set data = check_document(coalesce(p_data, '')), data_key = null,
+  update context_table c set data = checked('record.document', coalesce(p_data, ''))::json, data_key = null,
     bytes = coalesce(octet_length(p_data), 0), version = c.version + 1,
     upload = c.upload + 1, imported_upload = c.upload + 1, import_error = null
   where c.id = p_table returning * into t;
@@ -767,8 +726,8 @@ end $$;
 create function public.change_table(p_table uuid, p_name text, p_chunk_threshold bigint) returns jsonb
 language sql security definer set search_path = public, extensions, pg_temp as $$
   select table_for(p_table, true);
-  update context_table c set name = coalesce(check_name(p_name), c.name),
-    chunk_threshold_chars = coalesce(check_threshold(p_chunk_threshold), c.chunk_threshold_chars)
+  update context_table c set name = coalesce(checked('record.name', p_name), c.name),
+    chunk_threshold_chars = coalesce(checked('record.threshold', p_chunk_threshold::text)::integer, c.chunk_threshold_chars)
   where c.id = p_table returning table_view(c)
 $$;
 
@@ -789,7 +748,7 @@ $$;
 
 -- Records that an uploaded document has arrived or cannot be read (p_error). Ignores one that is outdated.
 create function public.finish_upload(
-  p_table uuid, p_upload bigint, p_key text, p_error text, p_bytes bigint default null
+  p_table uuid, p_upload bigint, p_key text, p_error jsonb, p_bytes bigint default null
 ) returns boolean
 language plpgsql set search_path = public, extensions as $$
 declare
@@ -847,7 +806,7 @@ declare
   o tool;
 begin
   select * into o from tool c where c.id = p_tool and exists (select from project p where p.id = c.project_id);
-  perform require(o.id is not null, 'P0002', format('There is no tool %s', p_tool));
+  perform require(o.id is not null, 'P0002', 'record.no_tool', jsonb_build_object('id', p_tool));
   if p_change then
     perform check_role(o.project_id, 'editor');
   end if;
@@ -872,8 +831,8 @@ begin
     select replace(replace(s.step, '~1', '/'), '~0', '~')
     from unnest(regexp_split_to_array(substr(p_json_path, 2), '/')) with ordinality as s (step, place)
     order by s.place) is null;
-  perform require(t.data is null or not is_missing, 'PT422', format(
-    'The document has no node at ''%s''. Compare the pointer with the Table.', left(p_json_path, 200)));
+  perform require(t.data is null or not is_missing, 'PT422', 'json.no_node',
+                  jsonb_build_object('pointer', format('''%s''', left(p_json_path, 200))));
 exception when untranslatable_character or invalid_text_representation then
   null;
 end $$;
@@ -885,12 +844,12 @@ declare
   t context_table := table_for(p_table, true);
   o tool;
 begin
-  perform require(t.project_id = p_project, 'P0002', format('There is no table %s', p_table));
+  perform require(t.project_id = p_project, 'P0002', 'record.no_table', jsonb_build_object('id', p_table));
   perform lock_quotas(t.project_id);
-  perform check_quota((select count(*) from tool c where c.project_id = t.project_id), 1, 'tools', 'tools');
+  perform check_quota((select count(*) from tool c where c.project_id = t.project_id), 1, 'tools');
   insert into tool (project_id, table_id, json_path, type, name, description)
-  values (t.project_id, t.id, check_json_path(p_json_path), 'search', check_tool_name(p_name),
-          coalesce(check_description(p_description),
+  values (t.project_id, t.id, check_json_path(p_json_path), 'search', checked('record.tool_name', p_name),
+          coalesce(nullif(checked('record.description', p_description), ''),
                    format('Searches %s by meaning and by words.', left(t.name || p_json_path, 1000))))
   returning * into o;
   select * into o from tool where id = o.id;
@@ -902,10 +861,13 @@ language sql security definer set search_path = public, extensions, pg_temp as $
   select tool_view(tool_for(p_tool, false))
 $$;
 
-create function public.list_tools(p_project uuid) returns jsonb
+-- The Tools of a project, or of the first p_projects that the caller sees.
+create function public.list_tools(p_project uuid default null, p_projects integer default 0) returns jsonb
 language sql security definer set search_path = public, extensions, pg_temp as $$
-  select check_project(p_project, 'viewer');
-  select coalesce(jsonb_agg(tool_view(o) order by o.name, o.id), '[]') from tool o where o.project_id = p_project
+  select check_project(p_project, 'viewer') where p_project is not null;
+  select coalesce(jsonb_agg(tool_view(o) order by o.name, o.id), '[]') from tool o
+  where o.project_id = p_project
+     or o.project_id in (select p.id from project p order by p.created_at, p.id limit p_projects)
 $$;
 
 -- Null leaves a field as it is. The name must stay unique in every endpoint that the Tool is bound to.
@@ -918,9 +880,9 @@ begin
     select from mcp_binding mine join mcp_binding other on other.mcp_id = mine.mcp_id and other.tool_id <> p_tool
     join tool x on x.id = other.tool_id
     where mine.tool_id = p_tool and x.name = p_name),
-    '23505', format('An endpoint of this tool has another tool named %s', p_name));
-  update tool set name = coalesce(check_tool_name(p_name), name),
-    description = coalesce(check_description(p_description), description),
+    '23505', 'record.other_has_name', jsonb_build_object('name', p_name));
+  update tool set name = coalesce(checked('record.tool_name', p_name), name),
+    description = coalesce(nullif(checked('record.description', p_description), ''), description),
     enabled = coalesce(p_enabled, enabled), version = version + 1, updated_at = now()
   where id = p_tool;
   return tool_view((select x from tool x where x.id = p_tool));
@@ -931,7 +893,7 @@ language plpgsql security definer set search_path = public, extensions, pg_temp 
 declare
   o tool := tool_for(p_tool, true);
 begin
-  perform take_quota(o.project_id::text, 'reindexes_per_hour', 3600, 1, 'reindexes of one project in an hour');
+  perform take_quota(o.project_id::text, 'reindexes_per_hour', 3600, 1);
   perform table_changed(o.table_id, 'ToolUpdated', p_tool);
   update context_table set check_store = true where id = o.table_id;
   return tool_view((select x from tool x where x.id = p_tool));
@@ -956,7 +918,7 @@ begin
     perform check_role(m.project_id, 'editor');
     select * into m from mcp where id = p_mcp for update;
   end if;
-  perform require(m.id is not null, 'P0002', format('There is no endpoint %s', p_mcp));
+  perform require(m.id is not null, 'P0002', 'record.no_endpoint', jsonb_build_object('id', p_mcp));
   return m;
 end $$;
 
@@ -979,12 +941,12 @@ declare
   o tool := tool_for(p_tool, false);
 begin
   -- For this endpoint, Tools of other projects do not exist.
-  perform require(o.project_id = m.project_id, 'P0002', format('There is no tool %s', p_tool));
+  perform require(o.project_id = m.project_id, 'P0002', 'record.no_tool', jsonb_build_object('id', p_tool));
   perform require(not exists (select from mcp_binding b join tool x on x.id = b.tool_id
                               where b.mcp_id = p_mcp and x.name = o.name and x.id <> p_tool),
-                  '23505', format('This endpoint has another tool named %s', o.name));
+                  '23505', 'record.endpoint_has_name', jsonb_build_object('name', o.name));
   perform check_quota((select count(*) from mcp_binding b where b.mcp_id = p_mcp and b.tool_id <> p_tool), 1,
-                      'endpoint_tools', 'tools of one endpoint');
+                      'endpoint_tools');
   insert into mcp_binding (mcp_id, tool_id, status) values (p_mcp, p_tool, p_status)
   on conflict (mcp_id, tool_id) do update set status = excluded.status;
   return mcp_view(m);
@@ -994,18 +956,14 @@ create function public.create_mcp(p_project uuid, p_name text, p_key_hash text, 
 returns jsonb language plpgsql security definer set search_path = public, extensions, pg_temp as $$
 declare
   m mcp;
-  wanted uuid;
 begin
   perform check_project(p_project, 'editor');
   perform lock_quotas(p_project);
-  perform check_quota((select count(*) from mcp e where e.project_id = p_project), 1, 'endpoints', 'endpoints');
-  perform require(p_tools is not null, 'PT422', 'Send a list of tools, which may be empty.');
-  perform check_quota(0, cardinality(p_tools), 'endpoint_tools', 'tools of one endpoint');
+  perform check_quota((select count(*) from mcp e where e.project_id = p_project), 1, 'endpoints');
+  perform check_quota(0, cardinality(p_tools), 'endpoint_tools');
   insert into mcp (project_id, name, api_key_hash)
-  values (p_project, check_name(p_name), check_key_hash(p_key_hash)) returning * into m;
-  foreach wanted in array p_tools loop
-    perform bind_tool(m.id, wanted, 'enabled');
-  end loop;
+  values (p_project, checked('record.name', p_name), p_key_hash) returning * into m;
+  perform bind_tool(m.id, t.id, 'enabled') from unnest(p_tools) t (id);
   return mcp_view(m);
 end $$;
 
@@ -1026,7 +984,7 @@ declare
   m mcp := mcp_for(p_mcp, true);
 begin
   delete from mcp_binding where mcp_id = p_mcp and tool_id = p_tool;
-  perform require(found, 'P0002', format('The tool %s is not bound to this endpoint', p_tool));
+  perform require(found, 'P0002', 'record.not_bound', jsonb_build_object('id', p_tool));
   return mcp_view(m);
 end $$;
 
@@ -1036,8 +994,8 @@ language plpgsql security definer set search_path = public, extensions, pg_temp 
 declare
   m mcp := mcp_for(p_mcp, true);
 begin
-  perform require(p_overlap_seconds between 0 and 604800, 'PT422', 'An overlap has 0 to 604,800 seconds.');
-  update mcp set previous_key_hash = m.api_key_hash, api_key_hash = check_key_hash(p_key_hash),
+  perform require(p_overlap_seconds between 0 and 604800, 'PT422', 'record.overlap');
+  update mcp set previous_key_hash = m.api_key_hash, api_key_hash = p_key_hash,
     previous_key_until = now() + make_interval(secs => p_overlap_seconds)
   where id = p_mcp;
   return mcp_view(m);
@@ -1046,7 +1004,7 @@ end $$;
 create function public.change_mcp(p_mcp uuid, p_name text, p_status text) returns jsonb
 language sql security definer set search_path = public, extensions, pg_temp as $$
   select mcp_for(p_mcp, true);
-  update mcp m set name = coalesce(check_name(p_name), m.name),
+  update mcp m set name = coalesce(checked('record.name', p_name), m.name),
     status = coalesce(p_status, m.status)
   where m.id = p_mcp returning mcp_view(m)
 $$;
@@ -1073,17 +1031,16 @@ create function public.create_library_key(
 ) returns void
 language plpgsql set search_path = public, extensions as $$
 declare
-  member constant uuid := case when p_purpose = 'read' then gen_random_uuid() end;
+  member constant uuid := case when p_purpose = 'read' and p_project is not null then gen_random_uuid() end;
 begin
-  perform require(p_expires_at is null or p_expires_at > now(), 'PT422', 'A key cannot expire in the past.');
-  perform require((p_purpose = 'read') = (p_project is not null), 'PT422', 'A key has a project to read it, and only then.');
+  perform require(p_expires_at is null or p_expires_at > now(), 'PT422', 'record.key_past');
   if member is not null then
     perform require(exists (select from project p where p.id = p_project and p.deleted_at is null), 'P0002',
-                    format('There is no project %s', p_project));
+                    'record.no_project', jsonb_build_object('id', p_project));
     perform add_member(p_project, member, 'viewer');
   end if;
   insert into library_key (key_hash, name, purpose, folder, project_id, member_id, expires_at)
-  values (check_key_hash(p_key_hash), p_name, p_purpose, p_folder, p_project, member, p_expires_at);
+  values (p_key_hash, p_name, p_purpose, p_folder, p_project, member, p_expires_at);
 end $$;
 
 create function public.delete_library_key(p_key_hash text) returns void

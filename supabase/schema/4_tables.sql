@@ -9,7 +9,8 @@
 -- ---------------------------------------------------------------- tables
 
 -- One row for each large string of a document. `content_hash` is the searchable version (null: none yet), `wanted_hash`
--- that of the document; they differ until its chunks are stored.
+-- that of the document; they differ until its chunks are stored. Empty: the document no longer has the string, and the
+-- row stays until its rows are deleted from the store.
 create table public.node (
   table_id uuid not null,
   fingerprint text collate "C" not null,
@@ -23,7 +24,7 @@ create table public.node (
   -- The store may still have rows of an older version.
   needs_sweep boolean not null default false,
   -- Why the embedding service refused the text. The node then has no chunks.
-  refused_reason text,
+  refused_reason jsonb check (refused_reason ? 'code'),
   primary key (table_id, fingerprint, pointer_hash)
 );
 create index node_unfinished on public.node (table_id, fingerprint) where content_hash is distinct from wanted_hash;
@@ -50,6 +51,8 @@ create table public.chunks (
   indexed_at timestamptz,
   -- The chunk's words in table_reading. Null: not stored yet, so not counted.
   readings bigint[],
+  -- Of the first chunk of a batch: how many attempts to store it began and did not end by themselves.
+  attempts integer not null default 0,
   unique (table_id, fingerprint, pointer_hash, content_hash, chunk_index)
 );
 create index chunks_doc_id on public.chunks (turbopuffer_doc_id);
@@ -67,15 +70,6 @@ create view public.unstored_chunks with (security_invoker = true) as
   where c.indexed_at is null and c.content_hash = (
     select n.wanted_hash from node n where n.table_id = c.table_id and n.fingerprint = c.fingerprint
       and n.pointer_hash = c.pointer_hash);
-
--- Rows to delete from the store, up to a generation.
-create table public.pending_deletion (
-  table_id uuid not null,
-  fingerprint text collate "C" not null,
-  turbopuffer_doc_id text collate "C" not null,
-  generation bigint not null,
-  primary key (table_id, fingerprint, turbopuffer_doc_id)
-);
 
 -- Vectors by the hash of their text, separate for each project: the store does not give its own back. Those of texts that
 -- no chunk has are deleted after 30 days (delete_unused_texts).
@@ -105,7 +99,7 @@ create table public.table_scan (
   current_nodes integer not null default 0,
   current_at timestamptz,
   -- Why indexing makes no progress, and the generation for which it was given up.
-  error text,
+  error jsonb check (error ? 'code'),
   failed_generation bigint,
   heartbeat_at timestamptz not null default now(),
   -- When chunks were last stored; null once the store has indexed them (see unindexed_tables).
@@ -137,7 +131,7 @@ create table public.table_reading (
   chunks integer not null,
   unique (table_id, fingerprint, reading, written)
 -- Free space on each page: a changed count needs no change of an index.
-) with (fillfactor = 70);
+) with (fillfactor = 70, autovacuum_vacuum_scale_factor = .02);
 -- Without terms, for which a growing table without statistics would use them.
 create index table_reading_begins on public.table_reading (table_id, fingerprint, left(sound, 1), length(sound))
   where reading <> '';
@@ -192,7 +186,7 @@ language plpgsql security definer set search_path = public, extensions, pg_temp 
 begin
   perform require(not exists (select from context_table t where t.id = new.table_id
                               and not starts_with(new.namespace, 'project_' || t.project_id || '_table_' || t.id)),
-                  'PT422', 'This table belongs to another project');
+                  'PT422', 'record.other_project');
   return new;
 end $$;
 create trigger check_namespace_project before insert on public.table_namespace
@@ -213,7 +207,7 @@ language sql immutable set search_path = public, extensions as $$
   select p_scope = '' or p_pointer = p_scope or starts_with(p_pointer, p_scope || '/')
 $$;
 
-create function public.record_scan_state(p_table uuid, p_fingerprint text, p_error text, p_failed bigint) returns void
+create function public.record_scan_state(p_table uuid, p_fingerprint text, p_error jsonb, p_failed bigint) returns void
 language sql set search_path = public, extensions as $$
   insert into table_scan as p (table_id, fingerprint, error, failed_generation)
   values (p_table, p_fingerprint, p_error, p_failed)
@@ -239,7 +233,7 @@ begin
     and p.current_nodes > p_skip;
   if at is null or t.check_store then return true; end if;
   return at < now() - interval '15 minutes' and not (
-    is_table_complete(t.id, p_fingerprint) and not has_rows_to_sweep(t.id, p_fingerprint)
+    is_table_complete(t.id, p_fingerprint)
     and not exists (select from tool o where o.table_id = t.id and o.enabled and is_live_for_tables(p_fingerprint)
                     and coalesce(o.metadata->'search_index'->>'state', '') not in ('ready', 'error')));
 end $$;
@@ -263,6 +257,7 @@ begin
     if is_live_for_tables(p_fingerprint) then
       perform merge_status(o.id, jsonb_build_object(
         'state', 'indexing', 'started_at', now(), 'heartbeat_at', now(), 'generation', t.generation,
+        'waiting_since', null, 'waiting_reason', null,
         'attempt', coalesce(bigint_or_null(o.metadata->'search_index'->>'attempt'), 0) + 1))
       from tool o where o.table_id = p_table and o.enabled;
     end if;
@@ -320,9 +315,8 @@ begin
   perform discount_words(words);
   insert into chunks (table_id, pointer_hash, json_pointer, content_hash, chunk_index, fingerprint, total_chunks,
                       chunk_text, title, char_start, char_end)
-  select p_table, n->>'pointer_hash', n->>'json_pointer', n->>'content_hash', (c->>'chunk_index')::integer,
-         p_fingerprint, jsonb_array_length(n->'chunks'), c->>'chunk_text', n->>'title', (c->>'char_start')::integer,
-         (c->>'char_end')::integer
+  select p_table, n->>'pointer_hash', n->>'json_pointer', n->>'content_hash', (c->>'index')::integer, p_fingerprint,
+         (c->>'total')::integer, c->>'text', n->>'title', (c->>'char_start')::integer, (c->>'char_end')::integer
   from jsonb_array_elements(p_nodes) n, jsonb_array_elements(n->'chunks') c
   on conflict (table_id, fingerprint, pointer_hash, content_hash, chunk_index) do update set
     title = excluded.title, indexed_at = null, readings = null
@@ -355,12 +349,11 @@ language sql set search_path = public, extensions as $$
     and p_generation >= coalesce(p.current_generation, p_generation)
 $$;
 
--- Ends a scan of p_nodes strings: deletes nodes in portions of p_limit, the first call those that are not among p_kept
+-- Ends a scan of p_nodes strings: removes nodes in portions of p_limit, the first call those that are not among p_kept
 -- (hashes of pointers), later calls (p_kept is null) those in p_gone, with p_more if yet another call follows. Returns
--- {removed: the doc ids to delete from the store, by the generation up to which they are, gone: the nodes to give to
--- later calls, after record_removed, unindexed: see mark_ready_if_complete}; null if a newer generation exists. With the
--- last portion the scan is recorded and, if no doc ids are left, the Table is ready if nothing is missing; otherwise
--- record_removed does that.
+-- {removed: nodes_to_sweep, gone: the nodes to give to later calls, after mark_swept, unindexed: see
+-- mark_ready_if_complete}; null if a newer generation exists. With the last portion the scan is recorded and, if there is
+-- nothing to sweep, the Table is ready if nothing is missing; otherwise mark_swept does that.
 create function public.finish_scan(
   p_table uuid, p_fingerprint text, p_generation bigint, p_kept text[], p_gone text[], p_more boolean, p_skipped jsonb,
   p_found jsonb, p_nodes integer, p_limit integer
@@ -376,31 +369,32 @@ begin
   perform lock_words(p_table, p_fingerprint);
   if p_kept is not null then
     gone := array(
-      select x.pointer_hash from node x where x.table_id = p_table and x.fingerprint = p_fingerprint
+      select x.pointer_hash from node x
+      where x.table_id = p_table and x.fingerprint = p_fingerprint and x.wanted_hash <> ''
         and not exists (select from unnest(p_kept) kept where kept = x.pointer_hash));
   end if;
   is_last := not p_more and cardinality(gone) <= p_limit;
-  with nodes as (
-    delete from node n where n.table_id = p_table and n.fingerprint = p_fingerprint
-      and n.pointer_hash = any (gone[:p_limit])
-    returning n.pointer_hash
-  ), rows as (
+  with rows as (
     delete from chunks c where c.table_id = p_table and c.fingerprint = p_fingerprint
-      and c.pointer_hash = any (array(select n.pointer_hash from nodes n)) returning c.turbopuffer_doc_id
+      and c.pointer_hash = any (gone[:p_limit]) returning c.pointer_hash, c.turbopuffer_doc_id
+  ), stored as (
+    update node n set content_hash = null, wanted_hash = '', wanted_chunks = 0, refused_reason = null,
+      needs_sweep = true, generation = p_generation, wanted_generation = p_generation
+    where n.table_id = p_table and n.fingerprint = p_fingerprint and n.pointer_hash = any (gone[:p_limit])
+      and (n.needs_sweep
+           or n.pointer_hash in (select r.pointer_hash from rows r where r.turbopuffer_doc_id is not null))
+    returning n.pointer_hash
   )
-  insert into pending_deletion (table_id, fingerprint, turbopuffer_doc_id, generation)
-  select p_table, p_fingerprint, r.turbopuffer_doc_id, p_generation from rows r where r.turbopuffer_doc_id is not null
-  on conflict (table_id, fingerprint, turbopuffer_doc_id) do update set generation = excluded.generation;
+  delete from node n where n.table_id = p_table and n.fingerprint = p_fingerprint
+    and n.pointer_hash = any (gone[:p_limit]) and n.pointer_hash not in (select s.pointer_hash from stored s);
   insert into table_scan (table_id, fingerprint, generation, skipped_nodes, found)
   select p_table, p_fingerprint, p_generation, p_skipped, p_found where is_last
   on conflict (table_id, fingerprint) do update set
     generation = excluded.generation, skipped_nodes = excluded.skipped_nodes, found = excluded.found, error = null,
     failed_generation = null, heartbeat_at = now();
   update context_table set shown_fingerprint = p_fingerprint where id = p_table and is_live_for_tables(p_fingerprint);
-  select coalesce(jsonb_object_agg(x.generation, x.ids), '{}') into removed from (
-    select r.generation, jsonb_agg(r.turbopuffer_doc_id) as ids from pending_deletion r
-    where r.table_id = p_table and r.fingerprint = p_fingerprint group by r.generation) x;
-  if is_last and removed = '{}' then
+  removed := nodes_to_sweep(p_table, p_fingerprint);
+  if is_last and removed = '[]' then
     unindexed := mark_ready_if_complete(p_table, p_fingerprint)->'unindexed';
     perform record_scan(p_table, p_fingerprint, p_generation, p_nodes);
   end if;
@@ -439,24 +433,8 @@ begin
   on conflict (table_id, pointer_hash) do update set fields = excluded.fields, fields_hash = excluded.fields_hash;
 end $$;
 
--- Records that the rows of finish_scan for these generations are deleted from the store, and the scan. Returns the Table
--- if it is unindexed: see mark_ready_if_complete.
-create function public.record_removed(
-  p_table uuid, p_fingerprint text, p_removed bigint[], p_generation bigint, p_nodes integer
-) returns jsonb language plpgsql set search_path = public, extensions as $$
-declare
-  done jsonb;
-begin
-  perform from context_table t where t.id = p_table for update;
-  delete from pending_deletion r
-  where r.table_id = p_table and r.fingerprint = p_fingerprint and r.generation = any (p_removed);
-  done := mark_ready_if_complete(p_table, p_fingerprint);
-  perform record_scan(p_table, p_fingerprint, p_generation, p_nodes);
-  return done->'unindexed';
-end $$;
-
 -- Records why a Table cannot be indexed in this generation (null: the present one).
-create function public.record_scan_failure(p_table uuid, p_fingerprint text, p_generation bigint, p_error text)
+create function public.record_scan_failure(p_table uuid, p_fingerprint text, p_generation bigint, p_error jsonb)
 returns void language plpgsql set search_path = public, extensions as $$
 declare
   present bigint;
@@ -613,7 +591,7 @@ begin
   end if;
   perform lock_words(p_table, p_fingerprint);
   numbers := count_readings(p_table, p_fingerprint, p_stored, p_readings);
-  update chunks c set turbopuffer_namespace = s->>'namespace', turbopuffer_doc_id = s->>'doc_id', indexed_at = now(),
+  update chunks c set turbopuffer_namespace = s->>'namespace', turbopuffer_doc_id = s->>'doc_id', indexed_at = now(), attempts = 0,
     readings = coalesce(c.readings, array(
       select numbers[u.place::integer + 1] from jsonb_array_elements_text(s->'readings') u(place)))
   from jsonb_array_elements(p_stored) s where c.id = (s->>'id')::uuid;
@@ -642,7 +620,7 @@ begin
   if not found then return; end if;
   perform lock_words(p_table, p_fingerprint);
   with refusal as (
-    select distinct on (c.pointer_hash) c.pointer_hash, c.content_hash, r->>'reason' as reason
+    select distinct on (c.pointer_hash) c.pointer_hash, c.content_hash, r->'reason' as reason
     from jsonb_array_elements(p_refused) r join chunks c on c.id = (r->>'id')::uuid
     where c.table_id = p_table and c.fingerprint = p_fingerprint
     order by c.pointer_hash, c.chunk_index
@@ -659,16 +637,32 @@ begin
   where c.table_id = p_table and c.fingerprint = p_fingerprint and c.pointer_hash = any (pointers);
 end $$;
 
-create function public.mark_swept(p_table uuid, p_fingerprint text, p_swept jsonb) returns void
-language sql set search_path = public, extensions as $$
+-- Records that the older rows of these nodes are deleted from the store, and of those that the document no longer has all.
+-- After finish_scan, with its generation and p_nodes (0: it has more nodes), it ends the scan, and returns the Table if it
+-- is unindexed: see mark_ready_if_complete.
+create function public.mark_swept(
+  p_table uuid, p_fingerprint text, p_swept jsonb, p_generation bigint default null, p_nodes integer default 0
+) returns jsonb language plpgsql set search_path = public, extensions as $$
+declare
+  done jsonb := '{"unindexed": []}';
+begin
+  if p_generation is not null then perform from context_table t where t.id = p_table for update; end if;
   -- Two transactions that update the same nodes in different orders would wait for each other.
-  select lock_words(p_table, p_fingerprint);
+  perform lock_words(p_table, p_fingerprint);
   update node n set needs_sweep = false from jsonb_array_elements(p_swept) s
   where n.table_id = p_table and n.fingerprint = p_fingerprint and n.pointer_hash = s->>'pointer_hash'
-    and n.generation = (s->>'generation')::bigint
-$$;
+    and n.generation = (s->>'generation')::bigint;
+  delete from node n using jsonb_array_elements(p_swept) s
+  where n.table_id = p_table and n.fingerprint = p_fingerprint and n.pointer_hash = s->>'pointer_hash'
+    and n.wanted_hash = '' and not n.needs_sweep;
+  if p_generation is not null then
+    done := mark_ready_if_complete(p_table, p_fingerprint);
+    perform record_scan(p_table, p_fingerprint, p_generation, p_nodes);
+  end if;
+  return done->'unindexed';
+end $$;
 
--- The published nodes, all or those of p_pointer_hashes, whose older rows have to be deleted from the store:
+-- The published and removed nodes, all or those of p_pointer_hashes, whose older rows have to be deleted from the store:
 -- [{pointer_hash, content_hash, generation}].
 create function public.nodes_to_sweep(p_table uuid, p_fingerprint text, p_pointer_hashes text[] default null)
 returns jsonb language sql stable set search_path = public, extensions as $$
@@ -676,14 +670,8 @@ returns jsonb language sql stable set search_path = public, extensions as $$
     'pointer_hash', n.pointer_hash, 'content_hash', n.content_hash, 'generation', n.generation)
     order by n.pointer_hash), '[]')
   from node n where n.table_id = p_table and n.fingerprint = p_fingerprint and n.needs_sweep
-    and n.content_hash = n.wanted_hash and (p_pointer_hashes is null or n.pointer_hash = any (p_pointer_hashes))
-$$;
-
--- Whether the store may still have rows to delete.
-create function public.has_rows_to_sweep(p_table uuid, p_fingerprint text) returns boolean
-language sql stable set search_path = public, extensions as $$
-  select exists (select from node n where n.table_id = p_table and n.fingerprint = p_fingerprint and n.needs_sweep)
-    or exists (select from pending_deletion r where r.table_id = p_table and r.fingerprint = p_fingerprint)
+    and n.content_hash is not distinct from nullif(n.wanted_hash, '')
+    and (p_pointer_hashes is null or n.pointer_hash = any (p_pointer_hashes))
 $$;
 
 -- ---------------------------------------------------------------- is a Table ready?
@@ -697,7 +685,7 @@ language sql stable set search_path = public, extensions as $$
     and not exists (select from node n where n.table_id = p_table and n.fingerprint = p_fingerprint
                     and n.content_hash is distinct from n.wanted_hash)
     and not exists (select from unstored_chunks c where c.table_id = p_table and c.fingerprint = p_fingerprint)
-    and not has_rows_to_sweep(p_table, p_fingerprint)
+    and not exists (select from node n where n.table_id = p_table and n.fingerprint = p_fingerprint and n.needs_sweep)
 $$;
 
 -- Whether a Table is complete: stored, and indexed by the store, so that searches see all of it.
@@ -738,30 +726,26 @@ begin
   published := not exists (select from node n where n.table_id = p_table and n.fingerprint = p_fingerprint
                            and n.content_hash is distinct from n.wanted_hash);
   perform merge_status(o.id, counts || jsonb_build_object('heartbeat_at', now(), 'generation', t.generation,
+      'waiting_since', null, 'waiting_reason', null,
+      'minutes_left', case when not done then ceil(
+        ((counts->>'chunks_count')::bigint - (counts->>'indexed_chunks_count')::bigint)
+        * extract(epoch from now() - s.scanned_at) / 60 / nullif(s.stored_chunks, 0)) end,
       'skipped_nodes', (
         select coalesce(jsonb_agg(x.skipped), '[]') from (
-          select e as skipped from table_scan s, jsonb_array_elements(s.skipped_nodes) e
-          where s.table_id = p_table and s.fingerprint = p_fingerprint
+          select e as skipped from jsonb_array_elements(s.skipped_nodes) e
           union all
           select jsonb_build_object('json_pointer', n.json_pointer, 'reason', n.refused_reason) from node n
           where n.table_id = p_table and n.fingerprint = p_fingerprint and n.refused_reason is not null) x
         where is_within(x.skipped->>'json_pointer', o.json_path)))
     || (f.status - 'missing')
-    || case when not done then jsonb_build_object('minutes_left', (
-              select ceil(((counts->>'chunks_count')::bigint - (counts->>'indexed_chunks_count')::bigint)
-                          * extract(epoch from now() - s.scanned_at) / 60 / nullif(s.stored_chunks, 0))
-              from table_scan s where s.table_id = p_table and s.fingerprint = p_fingerprint))
+    || case when not done then '{}'
             when f.status->>'missing' is not null
-            then jsonb_build_object('state', 'error', 'last_error', f.status->'missing', 'attempt', 0,
-                                    'minutes_left', null)
-            else jsonb_build_object('state', 'ready', 'indexed_at', now(), 'last_error', null, 'attempt', 0,
-                                    'minutes_left', null) end)
+            then jsonb_build_object('state', 'error', 'last_error', f.status->'missing', 'attempt', 0)
+            else jsonb_build_object('state', 'ready', 'indexed_at', now(), 'last_error', null, 'attempt', 0) end)
   from tool o
-  cross join lateral (
-    -- `missing` is why the document has no part for the Tool.
-    select coalesce((select s.found->o.json_path from table_scan s
-                     where s.table_id = p_table and s.fingerprint = p_fingerprint), '{}') as status
-  ) f
+  left join table_scan s on s.table_id = p_table and s.fingerprint = p_fingerprint
+  -- `missing` is why the document has no part for the Tool.
+  cross join lateral (select coalesce(s.found->o.json_path, '{}') as status) f
   cross join lateral (
     -- A published node is stored completely, except for what the store has lost. The chunks of other nodes are counted
     -- one node at a time: a growing table has no statistics for a join.
@@ -773,7 +757,8 @@ begin
         end), 0) - case when published and not done then (
           select count(*) from unstored_chunks c where c.table_id = p_table and c.fingerprint = p_fingerprint
             and is_within(c.json_pointer, o.json_path)) else 0 end) as counts
-    from node n where n.table_id = p_table and n.fingerprint = p_fingerprint and is_within(n.json_pointer, o.json_path)
+    from node n where n.table_id = p_table and n.fingerprint = p_fingerprint and n.wanted_hash <> ''
+      and is_within(n.json_pointer, o.json_path)
   ) x
   where o.table_id = p_table and o.enabled and o.metadata->'search_index'->>'state' is distinct from 'ready'
     and (stored or coalesce(timestamp_or_null(o.metadata->'search_index'->>'heartbeat_at'), '-infinity')
@@ -783,20 +768,17 @@ begin
 end $$;
 
 -- Returns {ready: whether a Table is complete, unindexed: unindexed_tables of it}. If it is complete, its Tools are ready
--- (an error where the document has no part for them) and its unfinished work is finished. Any other error stays until
+-- (an error where the document has no part for them) and nothing waits any more. Any other error stays until
 -- then: another batch of the same Table may still come.
 create function public.mark_ready_if_complete(p_table uuid, p_fingerprint text) returns jsonb
 language plpgsql set search_path = public, extensions as $$
 declare
   done boolean;
 begin
-  if not exists (select from context_table t where t.id = p_table) then
-    return jsonb_build_object('ready', false, 'unindexed', '[]'::jsonb);
-  end if;
   done := case when is_live_for_tables(p_fingerprint) then update_tool_status(p_table, p_fingerprint)
                else is_table_complete(p_table, p_fingerprint) end;
   if done then
-    perform finish_table_work(p_table, p_fingerprint);
+    update context_table t set work = null where t.id = p_table and t.work is not null;
   end if;
   update table_scan p set heartbeat_at = now(), error = case when not done then p.error end,
     failed_generation = case when not done then p.failed_generation end,
@@ -987,31 +969,4 @@ language sql stable set search_path = public, extensions as $$
   from bound_tools(p_mcp) o
   join table_object x on x.table_id = o.table_id and x.pointer_hash = any (p_pointer_hashes)
   where o.id = p_tool and is_within(x.json_pointer, o.json_path)
-$$;
-
--- The text at p_pointer from the chunk p_first on, and the strings at or below p_around: {chunks, texts: [{json_pointer,
--- chunks}]}, at most p_limit of each. Only what is current and in the Tool's scope; null if the endpoint does not reach
--- the Tool.
-create function public.read_text(
-  p_mcp uuid, p_tool uuid, p_fingerprint text, p_pointer_hash text, p_around text, p_first integer, p_limit integer
-) returns jsonb language sql stable set search_path = public, extensions as $$
-  select jsonb_build_object(
-    'chunks', (
-      select coalesce(jsonb_agg(jsonb_build_object(
-        'chunk_index', c.chunk_index, 'total_chunks', c.total_chunks, 'char_start', c.char_start,
-        'char_end', c.char_end, 'chunk_text', c.chunk_text) order by c.chunk_index), '[]')
-      from node n
-      join chunks c on c.table_id = n.table_id and c.fingerprint = n.fingerprint and c.pointer_hash = n.pointer_hash
-        and c.content_hash = n.content_hash
-      where n.table_id = o.table_id and n.fingerprint = p_fingerprint and n.pointer_hash = p_pointer_hash
-        and is_within(n.json_pointer, o.json_path)
-        and c.chunk_index between p_first and p_first + p_limit - 1),
-    'texts', (
-      select coalesce(jsonb_agg(jsonb_build_object('json_pointer', t.json_pointer, 'chunks', t.wanted_chunks)
-                                order by t.json_pointer), '[]')
-      from (select n.json_pointer, n.wanted_chunks from node n
-            where n.table_id = o.table_id and n.fingerprint = p_fingerprint and n.content_hash is not null
-              and is_within(n.json_pointer, p_around) and is_within(n.json_pointer, o.json_path)
-            order by n.json_pointer limit p_limit) t))
-  from bound_tools(p_mcp) o where o.id = p_tool
 $$;

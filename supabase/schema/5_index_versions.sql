@@ -81,14 +81,14 @@ $$;
 -- ---------------------------------------------------------------- what a version lacks
 
 -- The searchable materials that a version does not cover: last written with older settings, or with a chunk that has no
--- vector in it. With p_before the first p_limit of those that were not requested since, and have no unfinished work.
+-- vector in it. With p_before the first p_limit of those that were not requested since, and about which no message is under way.
 create function public.outdated_materials(
   p_fingerprint text, p_before timestamptz default null, p_limit integer default null
 ) returns text[]
 language plpgsql stable set search_path = public, extensions as $$
 begin
   return array(
-    -- First all that are outdated (because of offset 0): looking at unfinished work takes longer.
+    -- First all that are outdated (because of offset 0).
     select o.material from (
     select m.* from material m
     left join (select s.knowledge, f.space, min(s.created_at) as since
@@ -100,17 +100,16 @@ begin
            or m.chunks_count > 0 and asked.space <> all (m.complete_spaces))
     order by m.material offset 0) o
     where p_before is null or coalesce(o.build_requested_at, '-infinity') < p_before
-                              and not exists (select from unfinished_work u where u.state <> 'failed'
-                                              and (u.kind, u.subject) in (('file', o.key), ('material', o.material)))
+                              and not awaits_message(o.work)
     order by o.material limit p_limit);
 end $$;
 
 -- The Tables of which a version finds less than the live version: not scanned, scanned for an older generation, or with
 -- a string that only the live version has stored. Tables that cannot be read and have nothing stored do not count. For
 -- the live version itself: the Tables that are being indexed.
-create function public.incomplete_tables(p_fingerprint text) returns table (table_id uuid, reason text)
+create function public.incomplete_tables(p_fingerprint text) returns table (table_id uuid, reason jsonb)
 language sql stable set search_path = public, extensions as $$
-  select t.id, coalesce(p.error, 'is not built yet')
+  select t.id, coalesce(p.error, jsonb_build_object('code', 'index.not_built', 'values', '{}'::jsonb))
   from indexed_table t
   left join index_version l on l.live
   left join table_scan p on p.table_id = t.id and p.fingerprint = p_fingerprint
@@ -185,13 +184,14 @@ declare
 begin
   perform pg_advisory_xact_lock(hashtext('sakuin.index_version'));
   select * into v from index_version i where i.fingerprint = p_fingerprint;
-  perform require(v.fingerprint is not null, 'P0002', format('There is no index %s', p_fingerprint));
+  perform require(v.fingerprint is not null, 'P0002', 'index.none', jsonb_build_object('id', p_fingerprint));
   state := index_version_state(v);
   if not v.live then
     perform require(
       p_force or (state->'pages'->'missing', state->'tables'->'missing') = ('0'::jsonb, '0'::jsonb), '23505',
-      format('The index %s is incomplete: %s of %s pages and %s of %s Tables are missing', v.fingerprint,
-             state->'pages'->'missing', state->'pages'->'total', state->'tables'->'missing', state->'tables'->'total'));
+      'index.incomplete', jsonb_build_object(
+        'id', v.fingerprint, 'pages', state->'pages'->'missing', 'all_pages', state->'pages'->'total',
+        'tables', state->'tables'->'missing', 'all_tables', state->'tables'->'total'));
     update index_version set live = false, retired_at = now() where live;
     update index_version set live = true, live_since = now(), retired_at = null where fingerprint = v.fingerprint;
     perform refresh_tool_status(3);
@@ -208,10 +208,10 @@ declare
 begin
   perform pg_advisory_xact_lock(hashtext('sakuin.index_version'));
   select * into v from index_version i where i.fingerprint = p_fingerprint;
-  perform require(v.fingerprint is not null, 'P0002', format('There is no index %s', p_fingerprint));
-  perform require(not v.live, '23505', format('The index %s is live. Activate another one first', p_fingerprint));
+  perform require(v.fingerprint is not null, 'P0002', 'index.none', jsonb_build_object('id', p_fingerprint));
+  perform require(not v.live, '23505', 'index.live', jsonb_build_object('id', p_fingerprint));
   perform require(v.retired_at > now() - make_interval(secs => p_seconds) is not true, '23505',
-                  format('The index %s was live until just now. Try again in a minute', p_fingerprint));
+                  'index.lately', jsonb_build_object('id', p_fingerprint));
   delete from index_version where fingerprint = p_fingerprint;
 end $$;
 

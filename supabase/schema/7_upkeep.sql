@@ -1,293 +1,173 @@
--- Upkeep: unfinished work, limits, and the comparison of records with the bucket and the store. Each section is
+-- Upkeep: work that waits, limits, and the comparison of records with the bucket and the store. Each section is
 -- independent of the others.
 
--- ---------------------------------------------------------------- unfinished work
--- One row for each page, file or Table in trouble, never one for each message. Work that goes well leaves no row.
+-- ---------------------------------------------------------------- work that waits
+-- Messages wait in SQS. The row that a message is about says so: `work` of a page (material), a file (authored_file) or a
+-- Table (context_table), {attempts, since, reason, vendor, until}; null if nothing is known.
+--   attempts: by the id of a message, how many began and did not end by themselves: their workers died
+--   since, reason, vendor, until: since when it waits and why, for which outside system, and when its message is delivered
+-- A batch of chunks counts its attempts in the row of its first chunk.
 
--- `subject`: for a `file` its S3 key (a page, learns.yml, synonyms.yml), for a reindexed `material` its name,
---   for a `table` its id, for an `upload` the S3 key of the document, for a `deletion` the id of a deleted Table or
---   project (see delete_portion).
--- `state`: retrying - its queue delivers the message again; waiting - maintenance sends a message at `retry_at`;
---   failed - its message is a dead letter; before `retry_at` the last delivery may still be running.
--- `vendor`: the outside system that failed, if one did. `released`: that vendor has answered since.
--- `attempts`: how often it failed; `waits`: how often it had to wait. Work that a rate limit delays has not failed.
--- `message`: {queue, body, group, sequencer} of the message that continues the work; null if none does. `probe`: what is
---   sent instead until the vendor answers. `sequencer`: of the newest event that did not finish.
--- `sent_at`: when maintenance sent a message for it; null after a result of that message.
-create table public.unfinished_work (
-  kind text collate "C" not null check (kind in ('file', 'material', 'table', 'upload', 'deletion')),
-  subject text collate "C" not null,
-  fingerprint text collate "C" not null default '',
-  state text not null check (state in ('retrying', 'waiting', 'failed')),
-  reason text not null,
-  vendor text collate "C",
-  message jsonb,
-  probe jsonb,
-  sequencer text collate "C" not null default '',
-  attempts integer not null default 0,
-  waits integer not null default 0,
-  since timestamptz not null default now(),
-  retry_at timestamptz not null,
-  released boolean not null default false,
-  sent_at timestamptz,
-  primary key (kind, subject, fingerprint)
-);
-create index unfinished_work_due on public.unfinished_work (retry_at) where state <> 'failed';
--- For the list, the oldest first.
-create index unfinished_work_since on public.unfinished_work (since, subject, kind, fingerprint);
-create index unfinished_work_vendor on public.unfinished_work (vendor) where state = 'waiting';
-
--- Changes of all rows of a vendor run one at a time: otherwise they could deadlock.
-create function public.lock_vendors() returns void
-language sql set search_path = public, extensions as $$
-  select pg_advisory_xact_lock(hashtext('sakuin.unfinished_work'))
+-- Counts an attempt. Of many messages that changed nothing, old ones are forgotten.
+create function public.with_attempt(p_work jsonb, p_message text) returns jsonb
+language sql immutable set search_path = public, extensions as $$
+  select coalesce(p_work, '{}') || jsonb_build_object('attempts',
+    case when a ? p_message or (select count(*) from jsonb_object_keys(a)) < 20 then a else '{}' end
+    || jsonb_build_object(p_message, coalesce((a->>p_message)::integer, 0) + 1))
+  from (select coalesce(p_work->'attempts', '{}') as a) x
 $$;
 
--- Shows why a Table waits: on its Tools, or on the scan of another version. p_fingerprint null: all versions.
-create function public.show_reason(p_table uuid, p_fingerprint text, p_reason text) returns void
+-- Records that a message waits: its attempt ended by itself.
+create function public.with_wait(p_work jsonb, p_message text, p_wait jsonb) returns jsonb
+language sql stable set search_path = public, extensions as $$
+  select jsonb_build_object('attempts', coalesce(p_work->'attempts', '{}') - p_message)
+    || (p_wait - 'seconds') || jsonb_build_object(
+      'since', least((p_work->>'since')::timestamptz, (p_wait->>'since')::timestamptz),
+      'until', now() + make_interval(secs => (p_wait->>'seconds')::double precision))
+$$;
+
+-- Whether a message about this row will come soon. One that is long overdue is lost.
+create function public.awaits_message(p_work jsonb) returns boolean
+language sql stable set search_path = public, extensions as $$
+  select coalesce((p_work->>'until')::timestamptz > now() - interval '15 minutes', false)
+$$;
+
+-- Counts an attempt before its work begins: a worker that dies cannot. p_work: {kind, id, table_id, fingerprint, source};
+-- kinds are page (the id is its name), file (key), table (id) and chunks (the first one). Returns {attempts: how many of this
+-- message began without an end, index_versions, page: of a page (page_record)}, which its worker needs next.
+create function public.begin_work(p_work jsonb, p_message text) returns jsonb
+language plpgsql set search_path = public, extensions as $$
+declare
+  n integer;
+begin
+  case p_work->>'kind'
+  when 'page' then
+    perform add_material(p_work->>'id', nullif(p_work->'source', 'null'));
+    update material m set work = with_attempt(m.work, p_message) where m.material = p_work->>'id'
+    returning (m.work->'attempts'->>p_message)::integer into n;
+  when 'file' then
+    insert into authored_file (key, version_id) values (p_work->>'id', '') on conflict do nothing;
+    update authored_file f set work = with_attempt(f.work, p_message) where f.key = p_work->>'id'
+    returning (f.work->'attempts'->>p_message)::integer into n;
+  when 'table' then
+    update context_table t set work = with_attempt(t.work, p_message) where t.id = (p_work->>'id')::uuid
+    returning (t.work->'attempts'->>p_message)::integer into n;
+  else
+    update chunks c set attempts = c.attempts + 1 where c.id = (p_work->>'id')::uuid returning c.attempts into n;
+  end case;
+  -- What is gone has nothing to do.
+  return page_record(case p_work->>'kind' when 'page' then p_work->>'id' end) || jsonb_build_object('attempts', coalesce(n, 1));
+end $$;
+
+-- Shows on the Tools of a Table since when and why it waits (null: it does not), or on the scan of another version.
+create function public.show_wait(p_table uuid, p_fingerprint text, p_since timestamptz, p_reason jsonb) returns void
 language plpgsql set search_path = public, extensions as $$
 begin
-  if p_fingerprint is null or is_live_for_tables(p_fingerprint) then
-    perform merge_status(o.id, jsonb_build_object('last_error', p_reason, 'heartbeat_at', now()))
+  if coalesce(p_fingerprint, '') = '' or is_live_for_tables(p_fingerprint) then
+    perform merge_status(o.id, jsonb_build_object(
+      'waiting_since', p_since, 'waiting_reason', p_reason, 'heartbeat_at', now()))
     from tool o
     where o.table_id = p_table and o.enabled and o.metadata->'search_index'->>'state' in ('pending', 'indexing');
   else
-    update table_scan p set heartbeat_at = now(), error = p_reason
+    -- Why it failed stays until it is complete.
+    update table_scan p set heartbeat_at = now(),
+      error = case when p_reason is null and p.failed_generation is not null then p.error else p_reason end
     where p.table_id = p_table and p.fingerprint = p_fingerprint;
   end if;
 end $$;
 
--- Records why work did not finish. p_work: {kind, subject, fingerprint, sequencer, message, probe}. p_state
--- 'failed' with p_seconds is recorded before a last delivery: it counts unless the worker records something else.
--- p_state 'waiting' pauses the work for a time that grows with the outage (1 to 15 minutes, half of it random), but for
--- at least p_seconds; with p_vendor null, for exactly p_seconds. p_state 'retrying' with p_longest: nothing has failed,
--- the work has to wait for p_seconds. Returns false, and records nothing, if the work has been unfinished for longer than
--- p_longest seconds.
-create function public.record_unfinished(
-  p_work jsonb, p_state text, p_reason text, p_vendor text, p_seconds double precision, p_longest double precision
-) returns boolean language plpgsql set search_path = public, extensions as $$
+-- Records that a message waits. p_work as in begin_work; p_wait: {since, reason, vendor, seconds}.
+create function public.record_wait(p_work jsonb, p_message text, p_wait jsonb) returns void
+language plpgsql set search_path = public, extensions as $$
 declare
-  w constant unfinished_work := jsonb_populate_record(null::unfinished_work, p_work);
-  began constant timestamptz := coalesce(
-    (select u.since from unfinished_work u
-     where (u.kind, u.subject, u.fingerprint) = (w.kind, w.subject, coalesce(w.fingerprint, ''))
-       and (u.state <> 'failed' or u.retry_at > now())), now());
-  beforehand constant boolean := p_state = 'failed' and p_seconds > 0;
-  delayed constant boolean := p_state = 'retrying' and p_longest is not null;
-  pause constant double precision := case when p_vendor is null or p_state <> 'waiting' then p_seconds
-    else greatest(p_seconds, least(greatest(60, extract(epoch from now() - began) / 2), 900)
-                             * (0.5 + random() / 2)) end;
+  t context_table;
 begin
-  if began < now() - make_interval(secs => p_longest) then return false; end if;
-  -- Locks in one order everywhere: the Table, the vendors, the rows.
-  if p_state = 'waiting' and w.kind = 'table' then
-    perform from context_table c where c.id = w.subject::uuid for update;
-    perform show_reason(w.subject::uuid, nullif(w.fingerprint, ''), p_reason);
+  if p_work->>'kind' = 'page' then
+    update material m set work = with_wait(m.work, p_message, p_wait) where m.material = p_work->>'id';
+    return;
+  elsif p_work->>'kind' = 'file' then
+    update authored_file f set work = with_wait(f.work, p_message, p_wait) where f.key = p_work->>'id';
+    return;
   end if;
-  if delayed and w.kind = 'table' and is_live_for_tables(w.fingerprint) then
-    -- It is alive, and the time that is left grows.
-    perform update_tool_status(w.subject::uuid, w.fingerprint);
+  update context_table c set work = with_wait(c.work, p_message, p_wait)
+  where c.id = (p_work->>'table_id')::uuid returning c.* into t;
+  if t.id is null then return; end if;
+  if p_work->>'kind' = 'chunks' then
+    update chunks c set attempts = 0 where c.id = (p_work->>'id')::uuid;
   end if;
-  if p_state = 'waiting' and p_vendor is not null then
-    perform lock_vendors();
-    update unfinished_work u set released = false where u.state = 'waiting' and u.released and u.vendor = p_vendor;
+  if is_live_for_tables(p_work->>'fingerprint') then
+    -- What is stored meanwhile counts, and the time that is left grows.
+    perform update_tool_status(t.id, p_work->>'fingerprint');
   end if;
-  insert into unfinished_work as u (kind, subject, fingerprint, state, reason, vendor, message, probe, sequencer,
-                                    attempts, waits, since, retry_at)
-  values (w.kind, w.subject, coalesce(w.fingerprint, ''), p_state, p_reason, p_vendor, w.message, w.probe,
-          coalesce(w.sequencer, ''), (not delayed)::integer, (p_state = 'waiting')::integer,
-          case when p_state = 'failed' and not beforehand then now() else began end,
-          now() + make_interval(secs => pause))
-  on conflict (kind, subject, fingerprint) do update set
-    state = excluded.state, reason = excluded.reason, vendor = excluded.vendor,
-    attempts = u.attempts + (not beforehand and not delayed)::integer,
-    -- Several messages of one Table that meet the same outage are one wait.
-    waits = u.waits + case when u.state = 'waiting' and u.sent_at is null then 0 else excluded.waits end,
-    since = excluded.since, retry_at = excluded.retry_at, released = false,
-    sent_at = null,
-    -- An older event that fails late does not replace a newer one, and no event replaces a message without a
-    -- sequencer: that is about the current state.
-    message = case when excluded.sequencer = '' or u.message is null
-                     or (u.message->>'sequencer' <> '' and excluded.sequencer >= u.sequencer)
-              then excluded.message else u.message end,
-    probe = coalesce(excluded.probe, u.probe), sequencer = greatest(u.sequencer, excluded.sequencer)
-  -- A Table has several messages. Waiting replaces retrying and failed, failed replaces retrying. A waiting Table is
-  -- scanned again, so a failed message matters only if maintenance has sent a message: that may be the failed one.
-  where u.kind <> 'table' or excluded.state = 'waiting' or u.state = 'retrying'
-    or (u.state = 'waiting' and p_state = 'failed' and u.sent_at is not null)
-    or (u.state = 'failed' and (u.retry_at > now() or (p_state = 'failed' and not beforehand)));
-  return true;
+  perform show_wait(t.id, p_work->>'fingerprint', (t.work->>'since')::timestamptz, t.work->'reason');
 end $$;
 
--- Releases what waits for these vendors: maintenance sends it. The caller has locked the vendors.
-create function public.release_vendors(p_vendors text[]) returns void
+-- Records that the work of a message has ended, where nothing else does.
+create function public.finish_work(p_work jsonb) returns void
+language plpgsql set search_path = public, extensions as $$
+begin
+  if p_work->>'kind' = 'page' then
+    update material m set work = null where m.material = p_work->>'id' and m.work is not null;
+  elsif p_work->>'kind' = 'file' then
+    update authored_file f set work = null where f.key = p_work->>'id' and f.work is not null;
+  else
+    if p_work->>'kind' = 'chunks' then
+      update chunks c set attempts = 0 where c.id = (p_work->>'id')::uuid and c.attempts > 0;
+    end if;
+    update context_table t set work = null where t.id = (p_work->>'table_id')::uuid and t.work is not null;
+    if found then perform show_wait((p_work->>'table_id')::uuid, p_work->>'fingerprint', null, null); end if;
+  end if;
+end $$;
+
+-- Records that messages about these pages are sent, before they are.
+create function public.note_requests(p_materials text[], p_reason jsonb) returns void
 language sql set search_path = public, extensions as $$
-  update unfinished_work u set released = true, retry_at = now()
-  where u.state = 'waiting' and not u.released and u.vendor = any (p_vendors)
+  update material m set work = with_wait(m.work, '', jsonb_build_object(
+    'since', now(), 'reason', p_reason, 'vendor', null, 'seconds', 0))
+  where m.material = any (p_materials)
 $$;
 
--- Finishes work. p_work as in record_unfinished; an older event of a file does not finish a newer one, one without a
--- sequencer finishes all. p_answered: its vendor has answered, so everything that waits for this vendor is released. A
--- waiting Table is finished by its next scan; a batch of its chunks only shows that the vendor answers. A failed Table
--- is finished when it is complete (mark_ready_if_complete).
-create function public.finish_work(p_work jsonb, p_answered boolean) returns void
-language plpgsql set search_path = public, extensions as $$
-declare
-  w constant unfinished_work := jsonb_populate_record(null::unfinished_work, p_work);
-  u unfinished_work;
-begin
-  select * into u from unfinished_work x
-  where (x.kind, x.subject, x.fingerprint) = (w.kind, w.subject, coalesce(w.fingerprint, ''));
-  -- Nearly always there is no row. The vendors are locked before the row.
-  if u.kind is null then return; end if;
-  if u.vendor is not null then perform lock_vendors(); end if;
-  select * into u from unfinished_work x
-  where (x.kind, x.subject, x.fingerprint) = (w.kind, w.subject, coalesce(w.fingerprint, '')) for update;
-  if u.kind is null or (coalesce(w.sequencer, '') <> '' and w.sequencer < u.sequencer) then return; end if;
-  if u.kind <> 'table' or u.state = 'retrying' or (u.state = 'failed' and u.retry_at > now())
-     or (u.state = 'waiting' and not p_answered and (u.released or u.vendor is null)) then
-    delete from unfinished_work x where (x.kind, x.subject, x.fingerprint) = (u.kind, u.subject, u.fingerprint);
-  end if;
-  if p_answered and u.vendor is not null and not u.released then
-    perform release_vendors(array[u.vendor]);
-  end if;
-end $$;
-
--- Finishes all work of a complete Table. If it was the probe of a vendor, the vendor has answered.
-create function public.finish_table_work(p_table uuid, p_fingerprint text) returns void
-language plpgsql set search_path = public, extensions as $$
-declare
-  answered text[];
-begin
-  -- Nearly always there is no row. The vendors are locked before the rows.
-  if not exists (select from unfinished_work u where u.kind = 'table' and u.subject = p_table::text
-                 and u.fingerprint in ('', p_fingerprint)) then return; end if;
-  perform lock_vendors();
-  with gone as (
-    delete from unfinished_work u
-    where u.kind = 'table' and u.subject = p_table::text and u.fingerprint in ('', p_fingerprint) returning u.*
+-- What waits: {count, oldest_seconds: of what waits for a vendor, reasons: [{vendor, reason, count}], rows: the oldest p_limit, as
+-- [{kind, subject, since, reason, vendor, until}]}
+create function public.waiting_work(p_limit integer) returns jsonb
+language sql stable set search_path = public, extensions as $$
+  with waiting as (
+    select 'page' as kind, m.material as subject, m.work from material m where m.work ? 'since'
+    union all select 'file', f.key, f.work from authored_file f where f.work ? 'since'
+    union all select 'table', t.id::text, t.work from context_table t where t.work ? 'since'
+  ), row as materialized (
+    select w.kind, w.subject, (w.work->>'since')::timestamptz as since, w.work->'reason' as reason,
+           w.work->>'vendor' as vendor, (w.work->>'until')::timestamptz as until
+    from waiting w
   )
-  select array_agg(g.vendor) into answered from gone g
-  where g.state = 'waiting' and g.vendor is not null and not g.released and g.sent_at is not null;
-  perform release_vendors(answered);
-end $$;
-
--- Claims due work for p_seconds, and returns its messages, oldest first: [{queue, body, group}]. Until a vendor has
--- answered, one row at a time is a probe of it.
-create function public.claim_due_work(p_limit integer, p_seconds integer) returns jsonb
-language plpgsql set search_path = public, extensions as $$
-declare
-  due jsonb;
-begin
-  -- SQS keeps a dead letter for 14 days.
-  delete from unfinished_work u where u.state = 'failed' and u.retry_at < now() - interval '15 days';
-  delete from unfinished_work u
-  where u.kind = 'table' and not exists (select from context_table t where t.id = u.subject::uuid);
-  with away as materialized (
-    select distinct u.vendor from unfinished_work u
-    where u.vendor is not null and not u.released and case u.state
-      -- A probe is under way, or a failed one waits for its next attempt.
-      when 'waiting' then u.sent_at > now() - make_interval(secs => p_seconds) or (u.waits > 1 and u.retry_at > now())
-      -- Its queue will deliver a probe again.
-      when 'retrying' then u.waits > 0 and u.retry_at > now() - make_interval(secs => p_seconds)
-      else false end
-  ), probe as materialized (
-    select distinct on (u.vendor) u.kind, u.subject, u.fingerprint from unfinished_work u
-    where u.state = 'waiting' and u.vendor is not null and not u.released and u.retry_at <= now()
-      and u.vendor not in (select a.vendor from away a)
-    -- A probe without a result is followed by another one.
-    order by u.vendor, u.waits, u.sent_at nulls first, u.since, u.subject
-  ), late as (
-    select u.kind, u.subject, u.fingerprint from unfinished_work u
-    where u.message is not null and case u.state
-      when 'waiting' then u.retry_at <= now() and (u.vendor is null or u.released
-        or (u.kind, u.subject, u.fingerprint) in (select p.kind, p.subject, p.fingerprint from probe p))
-      -- Its queue did not deliver it again and may have lost it.
-      when 'retrying' then u.retry_at <= now() - make_interval(secs => p_seconds)
-      else false end
-    order by u.since, u.subject limit p_limit for update skip locked
-  ), claimed as (
-    update unfinished_work u set state = 'waiting', sent_at = now(), retry_at = now() + make_interval(secs => p_seconds)
-    from late l where (l.kind, l.subject, l.fingerprint) = (u.kind, u.subject, u.fingerprint)
-    returning u.*
-  )
-  select coalesce(jsonb_agg(case when c.vendor is not null and not c.released then coalesce(c.probe, c.message)
-                            else c.message end - 'sequencer' order by c.since, c.subject), '[]')
-  into due from claimed c;
-  return due;
-end $$;
-
--- Whether a message or maintenance will continue a Table in this version. A retry that is long overdue does not count.
-create function public.has_unfinished_work(p_table uuid, p_fingerprint text) returns boolean
-language sql stable set search_path = public, extensions as $$
-  select exists (select from unfinished_work u
-                 where u.kind = 'table' and u.subject = p_table::text and u.fingerprint in ('', p_fingerprint)
-                   and (u.state = 'waiting'
-                        or u.state = 'retrying' and u.retry_at > now() - interval '15 minutes'))
-$$;
-
--- Unfinished work, oldest first. p_wanted: {state, subjects, after}, all optional; `after` is the last row of the page
--- before, as {since, subject, kind, fingerprint}.
-create function public.unfinished_rows(p_wanted jsonb, p_limit integer) returns jsonb
-language sql stable set search_path = public, extensions as $$
-  select coalesce(jsonb_agg(to_jsonb(x) order by x.since, x.subject, x.kind, x.fingerprint), '[]') from (
-    select u.kind, u.subject, u.fingerprint, u.state, u.reason, u.vendor, u.attempts, u.since, u.message->>'body' as body,
-      case when u.state <> 'failed' then u.retry_at end as retry_at
-    from unfinished_work u
-    where (p_wanted->>'state' is null or u.state = p_wanted->>'state')
-      and (p_wanted->'subjects' is null
-           or u.subject = any (array(select jsonb_array_elements_text(p_wanted->'subjects'))))
-      and (p_wanted->'after' is null
-           or (u.since, u.subject, u.kind, u.fingerprint)
-              > ((p_wanted->'after'->>'since')::timestamptz, p_wanted->'after'->>'subject',
-                 p_wanted->'after'->>'kind', p_wanted->'after'->>'fingerprint'))
-    order by u.since, u.subject, u.kind, u.fingerprint limit p_limit) x
-$$;
-
--- The amount of work in each state, and the age of the oldest waiting work, without work that waits for a set time.
-create function public.unfinished_counts() returns jsonb
-language sql stable set search_path = public, extensions as $$
   select jsonb_build_object(
-    'retrying', count(*) filter (where u.state = 'retrying'), 'waiting', count(*) filter (where u.state = 'waiting'),
-    'failed', count(*) filter (where u.state = 'failed'),
-    'oldest_waiting_seconds', coalesce(extract(epoch from now() - min(u.since) filter (
-      where u.state = 'waiting' and (u.vendor is not null or u.retry_at < now() - interval '1 hour')))::bigint, 0))
-  from unfinished_work u
+    'count', (select count(*) from row),
+    'oldest_seconds', coalesce((select extract(epoch from now() - min(r.since)) from row r
+                                where r.vendor is not null), 0)::bigint,
+    'reasons', (select coalesce(jsonb_agg(to_jsonb(x) order by x.count desc, x.reason), '[]') from (
+      select r.vendor, r.reason, count(*) as count from row r group by r.vendor, r.reason) x),
+    'rows', (select coalesce(jsonb_agg(to_jsonb(x) order by x.since, x.subject), '[]') from (
+      select r.* from row r order by r.since, r.subject limit p_limit) x))
 $$;
 
--- ---------------------------------------------------------------- messages in flight
--- A row for each message whose work takes longer than some seconds; most messages have none. `until`: the end of its
--- lease. Later its worker is dead, and its queue delivers the message again.
-create table public.message_lease (
-  message_id text collate "C" primary key,
-  queue text collate "C" not null,
-  body text not null,
-  since timestamptz not null,
-  until timestamptz not null
-);
-
--- Records that a worker has had a message for p_worked seconds and keeps it for p_seconds more.
-create function public.renew_lease(
-  p_message text, p_queue text, p_body text, p_worked double precision, p_seconds double precision
-) returns void language sql set search_path = public, extensions as $$
-  -- Their messages ended without a worker that could record it.
-  delete from message_lease l where l.until < now() - interval '15 minutes';
-  insert into message_lease as l (message_id, queue, body, since, until)
-  values (p_message, p_queue, p_body, now() - make_interval(secs => p_worked), now() + make_interval(secs => p_seconds))
-  on conflict (message_id) do update set until = excluded.until,
-    since = case when l.until < now() then excluded.since else l.since end
+-- Why the files with these keys have no result yet, as the rows of waiting_work; the subject is the key.
+create function public.waiting_files(p_keys text[]) returns jsonb
+language sql stable set search_path = public, extensions as $$
+  select coalesce(jsonb_agg(jsonb_build_object('kind', 'file', 'subject', x.key) || (x.work - 'attempts')), '[]')
+  from (select m.key, m.work from material m where m.key = any (p_keys)
+        union all select f.key, f.work from authored_file f where f.key = any (p_keys)) x
+  where x.work ? 'since'
 $$;
 
 -- ---------------------------------------------------------------- deleting in portions
--- A request hides what it deletes, which is one short statement, and records the rest as unfinished work. Maintenance
--- deletes it in portions, each far below the time limit of a statement. What a dead worker leaves, the next run deletes.
+-- A request hides what it deletes, which is one short statement, and records the rest. Maintenance deletes it in
+-- portions, each far below the time limit of a statement. What a dead worker leaves, the next run deletes.
 
--- Records a deleted Table or project, whose rows have to be deleted.
-create function public.record_deletion(p_id uuid, p_reason text) returns void
-language sql set search_path = public, extensions as $$
-  insert into unfinished_work (kind, subject, state, reason, retry_at)
-  values ('deletion', p_id, 'waiting', p_reason, now()) on conflict do nothing
-$$;
+-- Deleted Tables and projects whose rows have to be deleted. `turn`: when a portion of them was deleted last.
+create table public.deletion (
+  id uuid primary key,
+  turn timestamptz not null default now()
+);
 
 -- Deletes at most p_limit rows x of a table for which p_where is true, and returns how many.
 create function public.delete_some(p_table regclass, p_where text, p_limit integer) returns bigint
@@ -313,7 +193,6 @@ begin
   if n = 0 then
     n := delete_some('node', of_version, p_limit) + delete_some('table_reading', of_version, p_limit);
   end if;
-  n := n + delete_some('pending_deletion', of_version, p_limit);
   return n + case when p_fingerprint is null then delete_some('table_object', of_table, p_limit) else 0 end;
 end $$;
 
@@ -326,8 +205,7 @@ declare
   n bigint;
 begin
   -- Each in turn: a large one does not keep others waiting.
-  select u.subject::uuid into gone from unfinished_work u where u.kind = 'deletion'
-  order by u.retry_at, u.subject limit 1 for update skip locked;
+  select d.id into gone from deletion d order by d.turn, d.id limit 1 for update skip locked;
   if gone is null then return null; end if;
   n := delete_table_rows(gone, null, p_limit)
     -- Each has up to 20 MB of its own, and becomes a deletion of its own.
@@ -335,13 +213,11 @@ begin
     + delete_some('chunk_vector', format('x.project_id = %L', gone), p_limit);
   if n = 0 then
     delete from project p where p.id = gone;
-    delete from change c where c.owner = gone::text;
-    delete from change_feed f where f.owner = gone::text;
-    delete from unfinished_work u where u.kind = 'deletion' and u.subject = gone::text;
+    delete from deletion d where d.id = gone;
   else
-    update unfinished_work u set retry_at = clock_timestamp() where u.kind = 'deletion' and u.subject = gone::text;
+    update deletion d set turn = clock_timestamp() where d.id = gone;
   end if;
-  return jsonb_build_object('rows', n, 'left', (select count(*) from unfinished_work u where u.kind = 'deletion'));
+  return jsonb_build_object('rows', n, 'left', (select count(*) from deletion));
 end $$;
 
 -- ---------------------------------------------------------------- starting the indexing of Tables
@@ -387,18 +263,17 @@ language sql stable set search_path = public, extensions as $$
     -- The event of a change starts its scan.
     select l.id from lacking l where l.is_under_way and l.at < now() - make_interval(secs => p_seconds)
     union
-    (select l.id from lacking l where not l.is_under_way and not has_unfinished_work(l.id, p_fingerprint)
+    (select l.id from lacking l where not l.is_under_way
      order by l.id limit greatest(p_limit - (select count(*) from lacking u where u.is_under_way), 0))
     union
     select t.id from context_table t
     where t.updated_at < now() - make_interval(secs => p_seconds)
       and not exists (select from tool o where o.table_id = t.id and o.enabled)
-      and (exists (select from node n where n.table_id = t.id and n.fingerprint = p_fingerprint)
-           or exists (select from pending_deletion r where r.table_id = t.id and r.fingerprint = p_fingerprint))
+      and exists (select from node n where n.table_id = t.id and n.fingerprint = p_fingerprint)
   )
   select coalesce(jsonb_agg(jsonb_build_object('project_id', t.project_id, 'table_id', t.id) order by t.id), '[]')
   from still s join context_table t using (id)
-  where not has_unfinished_work(t.id, p_fingerprint) and unindexed_tables(t.id, p_fingerprint) = '[]'
+  where unindexed_tables(t.id, p_fingerprint) = '[]'
 $$;
 
 -- ---------------------------------------------------------------- building an index version
@@ -429,16 +304,10 @@ language plpgsql set search_path = public, extensions as $$
 declare
   moment constant timestamptz := clock_timestamp();
   this_minute constant timestamptz := date_trunc('minute', moment);
-  spent integer;
   granted integer;
 begin
-  insert into quota_use as u (principal, quota, began, used) values (p_principal, 'searches', this_minute, 0)
-  on conflict (principal, quota) do update set
-    began = greatest(u.began, excluded.began),
-    used = case when u.began < excluded.began then 0 else u.used end
-  returning used into spent;
-  granted := least(p_wanted, ceil(greatest(p_per_minute - spent, 0) / 4.0)::integer);
-  update quota_use set used = used + granted where (principal, quota) = (p_principal, 'searches');
+  granted := least(p_wanted, ceil(greatest(p_per_minute - add_use(p_principal, 'searches', this_minute, 0), 0) / 4.0));
+  perform add_use(p_principal, 'searches', this_minute, granted);
   return jsonb_build_object('searches', granted, 'seconds', 60 - extract(epoch from (moment - this_minute)));
 end $$;
 
@@ -525,8 +394,9 @@ $$;
 
 -- What happened on a day (UTC), without a text or a person: questions of a project (null: the library) and the key that
 -- asked, and how many of them, and of uploads, took how long (ms:500 is up to 500 milliseconds). Each worker writes to
--- one shard, so that few wait for the same row. Tokens have one row: what indexing embedded (tokens:embedding), and what
--- the language model that writes learns read and wrote (tokens:learns).
+-- one shard, so that few wait for the same row. Tokens have one row: what indexing embedded (tokens:embedding),
+-- what questions without a key did (tokens:public), and what the language model that writes learns read and wrote
+-- (tokens:learns).
 create table public.daily_count (
   day date not null,
   project_id uuid,
@@ -610,206 +480,100 @@ language sql set search_path = public, extensions as $$
        + (select count(*) from uses)
 $$;
 
--- ---------------------------------------------------------------- counts of projects
+-- ---------------------------------------------------------------- daily rounds
+-- What goes through everything in portions does so once a day.
 
--- {projects, tables, tools: {state: count}, errors: [{tool_id, name, project_id, table_id, last_error}]}, `errors` the
--- first p_errors of Tools in an error.
-create function public.project_counts(p_errors integer) returns jsonb
-language sql stable set search_path = public, extensions as $$
-  with tools as materialized (
-    select o.id, o.name, o.project_id, o.table_id, coalesce(o.metadata->'search_index'->>'state', 'pending') as state,
-           o.metadata->'search_index'->>'last_error' as last_error
-    from tool o where o.enabled
-  )
-  select jsonb_build_object(
-    'projects', (select count(*) from project p where p.deleted_at is null),
-    'tables', (select count(*) from context_table),
-    'tools', (select coalesce(jsonb_object_agg(s.state, s.n), '{}')
-              from (select t.state, count(*) as n from tools t group by t.state) s),
-    'errors', (select coalesce(jsonb_agg(jsonb_build_object(
-                 'tool_id', e.id, 'name', e.name, 'project_id', e.project_id, 'table_id', e.table_id,
-                 'last_error', e.last_error) order by e.id), '[]')
-               from (select * from tools t where t.state = 'error' order by t.id limit p_errors) e))
-$$;
-
--- ---------------------------------------------------------------- reconciliation: runs
--- All kinds of comparisons run in pages, one worker at a time.
-
--- One row: the last run, or the present one. `claimed_until`: a worker has claimed it. `under_way`: the run has not
--- ended. `found`: the number of its differences, `differences` the first 500 of them, `failed` the reasons of parts that
--- failed last. They stay until the next run.
-create table public.reconciliation_run (
-  single boolean primary key default true check (single),
-  after text,
-  under_way boolean not null default false,
-  claimed_until timestamptz,
-  began_at timestamptz,
-  ended_at timestamptz,
-  found integer not null default 0,
-  differences jsonb not null default '[]',
-  failed jsonb not null default '[]'
+-- Where a round continues: `place` is empty at the beginning, null after the end.
+create table public.daily_round (
+  name text collate "C" primary key,
+  place text default '',
+  began_at timestamptz not null default now()
 );
 
--- Claims the run for p_seconds: {after}. Null while another worker has it, and if none is under way, unless p_begin.
-create function public.claim_reconciliation(p_seconds integer, p_begin boolean) returns jsonb
+-- Begins a round, or continues it: {place}; null if it has ended and began less than a day ago.
+create function public.begin_round(p_name text) returns jsonb
 language sql set search_path = public, extensions as $$
-  insert into reconciliation_run (single) select true where p_begin on conflict do nothing;
-  update reconciliation_run r set
-    claimed_until = now() + make_interval(secs => p_seconds), after = case when r.under_way then r.after end,
-    began_at = case when r.under_way then r.began_at else now() end,
-    ended_at = null,
-    found = case when r.under_way then r.found else 0 end,
-    differences = case when r.under_way then r.differences else '[]' end,
-    failed = case when r.under_way then r.failed else '[]' end,
-    under_way = true
-  where coalesce(r.claimed_until, '-infinity') < now() and (r.under_way or p_begin)
-  returning jsonb_build_object('after', r.after)
-$$;
-
--- Releases the run with what its worker found: p_differences is [{rule, where, message, repair}], p_failed [reason].
--- p_after null: it has come to its end.
-create function public.release_reconciliation(p_after text, p_differences jsonb, p_failed jsonb) returns void
-language sql set search_path = public, extensions as $$
-  update reconciliation_run r set
-    after = p_after, claimed_until = null, under_way = p_after is not null,
-    ended_at = case when p_after is null then now() end,
-    found = r.found + jsonb_array_length(p_differences),
-    differences = coalesce((select jsonb_agg(d.value order by d.n)
-                            from jsonb_array_elements(r.differences || p_differences) with ordinality d(value, n)
-                            where d.n <= 500), '[]'),
-    failed = p_failed
-  where r.single
+  insert into daily_round as r (name) values (p_name)
+  on conflict (name) do update set place = '', began_at = now()
+  where r.place is null and r.began_at < now() - interval '1 day';
+  select jsonb_build_object('place', r.place) from daily_round r where r.name = p_name and r.place is not null
 $$;
 
 -- ---------------------------------------------------------------- reconciliation: the bucket
 
--- The records of the keys after p_after, in the order of the bucket's list. `young`: changed in the last p_settling
--- seconds. `free`: the material of a waiting key has no owner; or a file was read by another analyzer, or a page that it
--- names was not written with it, and no work on the page is recorded.
+-- The records of the keys after p_after, in the order of the bucket's list: [{key, version_id, again, young, under_way}].
+--   version_id: the newest known version, null if the key is deleted
+--   again: the key has to be checked again, whatever its version is: it waits for a page without an owner; or a file was
+--     read by another analyzer, or a page that it names was not written with it, and no work on the page is recorded
+--   young: changed in the last p_settling seconds; under_way: a message about it will come soon
 create function public.recorded_objects(
   p_after text, p_limit integer, p_analyzer text, p_settling double precision
 ) returns jsonb
 language sql stable set search_path = public, extensions as $$
-  select coalesce(jsonb_agg(jsonb_build_object('key', x.key, 'kind', x.kind, 'version_id', x.version_id,
-    'gone', x.gone, 'free', x.free, 'young', x.at > now() - make_interval(secs => p_settling)) order by x.key), '[]')
+  select coalesce(jsonb_agg(jsonb_build_object('key', x.key, 'version_id', x.version_id, 'again', x.again,
+    'under_way', awaits_message(x.work), 'young', x.at > now() - make_interval(secs => p_settling)) order by x.key), '[]')
   from (
     select y.* from (
-    (select m.key, 'owner' as kind, m.version_id, m.status = 'deleted' as gone, false as free,
-            m.updated_at as at
-     from material m
-     where m.key > p_after order by m.key limit p_limit)
+    (select m.key, case when m.status <> 'deleted' then m.version_id end as version_id, false as again,
+            m.updated_at as at, m.work
+     from material m where m.key > p_after order by m.key limit p_limit)
     union all
-    (select w.key, 'waiting', w.version_id, w.deleted, m.status = 'deleted', w.since
+    (select w.key, case when not w.deleted then w.version_id end, not w.deleted and m.status = 'deleted', w.since, m.work
      from competing_key w join material m using (material)
      where w.key > p_after order by w.key limit p_limit)
     union all
-    (select f.key, 'file', f.version_id, f.version_id is null,
+    (select f.key, f.version_id,
             exists (select from site_synonyms s where s.key = f.key and s.analyzer <> p_analyzer)
               -- A request was lost. The page's newest version must be searchable, since an older one may be gone.
               or f.names is not null and exists (
                 select from unnest(materials_named_in(f.key, f.version_id, f.folder, f.names)) named
                 join material m on m.material = named
-                where m.status = 'ready' and m.learns_files ? f.key and not exists (
-                  select from unfinished_work u where (u.kind, u.subject) in (('material', m.material), ('file', m.key)))),
-            f.applied_at
+                where m.status = 'ready' and m.learns_files ? f.key and not awaits_message(m.work)),
+            f.applied_at, f.work
      from authored_file f where f.key > p_after order by f.key limit p_limit)
     ) y order by y.key limit p_limit) x
 $$;
 
--- ---------------------------------------------------------------- reconciliation: pages
+-- ---------------------------------------------------------------- reconciliation: pages in turbopuffer
 
--- Of p_limit materials after p_after, those with faulty chunks, words or postings: {broken: [{material, why}], next}.
-create function public.broken_materials(p_after text, p_limit integer) returns jsonb
-language sql stable set search_path = public, extensions set jit = off set enable_seqscan = off as $$
+-- The rows of p_limit materials after p_after: {rows: {space: {row_id: material}}, lacking: [material], next}. `lacking`:
+-- a chunk has no row in a space.
+create function public.current_rows(p_after text, p_limit integer) returns jsonb
+language sql stable set search_path = public, extensions set enable_seqscan = off as $$
   with page as materialized (
-    select m.* from material m where m.material > p_after order by m.material limit p_limit
-  ), checked as (
-    select p.material, case
-      when p.status = 'deleted' and c.n > 0 then 'chunks of a deleted page'
-      when p.chunks_count <> c.n then 'a wrong number of chunks'
-      when exists (select from knowledge_chunks k where k.material = p.material
-                   and not exists (select from chunk_words w where w.id = k.id and w.is_current))
-        or exists (select from chunk_words w where w.material = p.material and w.is_current
-                   and not exists (select from knowledge_chunks k where k.id = w.id)) then 'chunks without words'
-      when exists (select from knowledge_chunks k join embedded_text t using (id)
-                   where k.material = p.material and starts_with(t.space, 'turbopuffer-')
-                     and not exists (select from stored_row r where (r.id, r.space) = (t.id, t.space))) then 'chunks without rows'
-      when exists (
-        select from chunk_words w cross join lateral unnest(w.terms) as t(term)
-        where w.material = p.material and not exists (
-          select from posting o
-          where o.term = t.term and o.block = posting_block(p.number) and w.number = any (o.chunks)))
-        then 'words without postings' end as why
-    from page p cross join lateral (select count(*) as n from knowledge_chunks k where k.material = p.material) c
+    select m.material from material m where m.material > p_after order by m.material limit p_limit
+  ), row as materialized (
+    select k.material, t.space, r.row_id
+    from page p join knowledge_chunks k using (material) join embedded_text t using (id)
+    left join stored_row r on (r.id, r.space) = (t.id, t.space)
+    where starts_with(t.space, 'turbopuffer-')
   )
   select jsonb_build_object(
-    'broken', (select coalesce(jsonb_agg(
-                 jsonb_build_object('material', j.material, 'why', j.why) order by j.material), '[]')
-               from checked j where j.why is not null),
+    'rows', (select coalesce(jsonb_object_agg(s.space, s.rows), '{}') from (
+      select r.space, jsonb_object_agg(r.row_id, r.material) as rows from row r where r.row_id is not null group by r.space) s),
+    'lacking', (select coalesce(jsonb_agg(distinct r.material), '[]') from row r where r.row_id is null),
     'next', case when (select count(*) from page) = p_limit then (select max(p.material) from page p) end)
 $$;
 
--- The current rows in turbopuffer of the same materials: {space: [row_id]}.
-create function public.current_rows(p_after text, p_limit integer) returns jsonb
-language sql stable set search_path = public, extensions set enable_seqscan = off as $$
-  select coalesce(jsonb_object_agg(s.space, s.rows), '{}') from (
-    select r.space, jsonb_agg(r.row_id) as rows
-    from (select m.material from material m where m.material > p_after order by m.material limit p_limit) p
-    join knowledge_chunks k using (material) join stored_row r using (id) group by r.space) s
-$$;
+-- ---------------------------------------------------------------- garbage collection
 
--- Rewrites the postings of a material from its words, and deletes the chunks of a deleted page. Other faults are
--- repaired by applying the page again.
-create function public.repair_material(p_material text) returns void
-language plpgsql set search_path = public, extensions set jit = off set enable_seqscan = off as $$
-declare
-  r material;
-  here integer;
-  words integer[];
-begin
-  select * into r from material m where m.material = p_material for update;
-  here := posting_block(r.number);
-  -- Removes numbers without words from the postings.
-  perform pg_advisory_xact_lock(hashtext('sakuin.posting'), here);
-  update posting p set chunks = kept.chunks, impacts = kept.impacts
-  from posting o cross join lateral (
-    select coalesce(array_agg(u.chunk), '{}') as chunks, coalesce(array_agg(u.impact), '{}') as impacts
-    from unnest(o.chunks, o.impacts) as u(chunk, impact)
-    where exists (select from chunk_words w where w.number = u.chunk)) kept
-  where o.block = here and p.term = o.term and p.block = o.block and cardinality(kept.chunks) < o.n;
-  delete from posting p where p.block = here and p.n = 0;
-
-  if r.status = 'deleted' then
-    perform replace_chunks(p_material, '[]', r.fingerprint, r.generation);
-    update material m set chunks_count = 0 where m.material = p_material;
-  else
-    words := array(select w.number from chunk_words w where w.material = p_material);
-    perform change_postings(here, words, words);
-  end if;
-end $$;
-
--- Deletes (or with p_dry_run, counts) readings without chunks, of p_limit after p_after (a reading, a tab, its
--- spelling): {unused, next}.
-create function public.delete_unused_readings(p_after text, p_limit integer, p_dry_run boolean) returns jsonb
+-- Deletes readings without chunks, of p_limit after p_after (a reading, a tab, its spelling): {deleted, next}.
+create function public.delete_unused_readings(p_after text, p_limit integer) returns jsonb
 language plpgsql set search_path = public, extensions as $$
 declare
   page reading[];
-  unused reading[];
+  n bigint;
 begin
-  if not p_dry_run then
-    -- A writer that adds such words again inserts into this table last. It waits now, and then sees the deletion.
-    lock table reading in share row exclusive mode;
-  end if;
+  -- A writer that adds such words again inserts into this table last. It waits now, and then sees the deletion.
+  lock table reading in share row exclusive mode;
   select array_agg(x order by x.reading, x.written) into page from (
     select r.* from reading r
     where (r.reading, r.written) > (split_part(p_after, chr(9), 1), split_part(p_after, chr(9), 2))
     order by r.reading, r.written fetch first p_limit rows with ties) x;
-  select coalesce(array_agg(r), '{}') into unused from unnest(page) r
-  where not exists (select from posting p where p.term = r.term and p.n > 0);
-  if not p_dry_run then
-    delete from reading r using unnest(unused) u where (r.reading, r.written, r.term) = (u.reading, u.written, u.term);
-  end if;
-  return jsonb_build_object('unused', cardinality(unused), 'next', case when cardinality(page) >= p_limit
+  delete from reading r using unnest(page) u where (r.reading, r.written, r.term) = (u.reading, u.written, u.term)
+    and not exists (select from posting p where p.term = r.term and p.n > 0);
+  get diagnostics n = row_count;
+  return jsonb_build_object('deleted', n, 'next', case when cardinality(page) >= p_limit
     then page[cardinality(page)].reading || chr(9) || page[cardinality(page)].written end);
 end $$;
 
@@ -861,34 +625,10 @@ $$;
 
 -- ---------------------------------------------------------------- reconciliation: Tables
 
--- The records of these Tables. `settled`: complete. `unbuilt`: a Tool is ready, but its status does not fit the rows.
-create function public.table_claims(p_fingerprint text, p_tables uuid[]) returns jsonb
-language sql stable set search_path = public, extensions as $$
-  select coalesce(jsonb_agg(jsonb_build_object('project_id', t.project_id, 'table_id', t.id,
-    'settled', x.settled, 'unbuilt', x.ready and not x.scanned or x.settled and x.untrue) order by t.id), '[]')
-  from context_table t cross join lateral (
-    select
-      is_table_complete(t.id, p_fingerprint) as settled,
-      exists (select from table_scan s where s.table_id = t.id and s.fingerprint = p_fingerprint
-              and s.generation = t.generation) as scanned,
-      (select bool_and(o.metadata->'search_index'->>'state' is not distinct from 'ready') from tool o
-       where o.table_id = t.id and o.enabled) as ready,
-      exists (
-        select from tool o where o.table_id = t.id and o.enabled and o.metadata->'search_index'->>'state' = 'ready'
-          and bigint_or_null(o.metadata->'search_index'->>'chunks_count') is distinct from (
-            select coalesce(sum(n.wanted_chunks), 0) from node n
-            where n.table_id = t.id and n.fingerprint = p_fingerprint and is_within(n.json_pointer, o.json_path)))
-        or exists (
-        select from node n where n.table_id = t.id and n.fingerprint = p_fingerprint and n.wanted_chunks <> (
-          select count(*) from chunks c where c.table_id = n.table_id and c.fingerprint = n.fingerprint
-            and c.pointer_hash = n.pointer_hash and c.content_hash = n.wanted_hash)) as untrue
-  ) x
-  where t.id = any (p_tables)
-$$;
-
 -- p_limit chunks of a Table after p_after ([pointer_hash, content_hash, chunk_index], null: from the beginning):
--- {generation, planned, stored: {doc_id: id}, coming: [doc_id], next}; null if the Table is deleted. `planned`: the
--- generation is scanned. `coming`: chunks that are not stored yet, by their future doc id (sakuin.tables.index_names).
+-- {generation, planned, unscanned, stored: {doc_id: id}, coming: [doc_id], next}; null if the Table is deleted. `planned`:
+-- the generation is scanned. `unscanned`: no scan of the live version is recorded, although a Tool needs one. `coming`:
+-- chunks that are not stored yet, by their future doc id (sakuin.tables.index_names).
 create function public.recorded_rows(p_table uuid, p_fingerprint text, p_after jsonb, p_limit integer) returns jsonb
 language sql stable set search_path = public, extensions as $$
   with page as materialized (
@@ -906,6 +646,9 @@ language sql stable set search_path = public, extensions as $$
     'generation', t.generation,
     'planned', exists (select from table_scan s where s.table_id = t.id and s.fingerprint = p_fingerprint
                        and s.generation = t.generation),
+    'unscanned', is_live_for_tables(p_fingerprint) and t.updated_at < now() - interval '15 minutes'
+      and exists (select from tool o where o.table_id = t.id and o.enabled)
+      and not exists (select from table_scan s where s.table_id = p_table and s.fingerprint = p_fingerprint),
     'stored', (select coalesce(jsonb_object_agg(x.doc_id, x.id) filter (where x.stored), '{}') from page x),
     'coming', (select coalesce(jsonb_agg(x.doc_id) filter (where not x.stored), '[]') from page x),
     'next', (select jsonb_build_array(x.pointer_hash, x.content_hash, x.chunk_index) from page x
@@ -969,6 +712,82 @@ language sql set search_path = public, extensions as $$
     and not exists (select from context_table t where t.id = l.table_id and t.data_key is distinct from p_keep)
 $$;
 
+-- ---------------------------------------------------------------- erasing a customer
+
+-- Erases a page that the bucket no longer has, with all that was made of its texts.
+create function public.erase_page(p_material text) returns void
+language plpgsql set search_path = public, extensions set enable_seqscan = off as $$
+declare
+  r material;
+  vectors jsonb;
+  words constant text[] := array(
+    select distinct t from chunk_words w, unnest(w.terms) t where w.material = p_material);
+begin
+  select * into r from material m where m.material = p_material for update;
+  select jsonb_agg(distinct to_jsonb(t)) into vectors from knowledge_chunks k join embedded_text t using (id)
+  where k.material = p_material;
+  delete from learns_cache c using knowledge_chunks k where k.material = p_material and c.cache_key = k.learns_key
+    and not exists (select from knowledge_chunks o where o.learns_key = k.learns_key and o.material <> p_material);
+  perform replace_chunks(p_material, '[]', r.fingerprint, r.generation);
+  perform change_postings(posting_block(r.number), '{}',
+    array(select w.number from chunk_words w where w.material = p_material));
+  delete from chunk_words w where w.material = p_material;
+  -- As in delete_unused_readings.
+  lock table reading in share row exclusive mode;
+  delete from reading x where x.term = any (words) and not exists (select from posting p where p.term = x.term and p.n > 0);
+  delete from knowledge_vector v using jsonb_to_recordset(vectors) as t(space text, text_hash text)
+  where (v.space, v.text_hash) = (t.space, t.text_hash)
+    and not exists (select from embedded_text e where (e.space, e.text_hash) = (v.space, v.text_hash));
+  delete from pending_learns l where l.material = p_material;
+  delete from competing_key k where k.material = p_material;
+  delete from material m where m.material = p_material;
+end $$;
+
+-- Deletes the rows x of a table for which p_where is true, or with p_dry_run keeps them. Returns how many.
+create function public.erase_rows(p_table regclass, p_where text, p_dry_run boolean) returns bigint
+language plpgsql set search_path = public, extensions as $$
+declare
+  n bigint;
+begin
+  execute format(case when p_dry_run then 'select count(*) from %1$s x where %2$s'
+    else 'with gone as (delete from %1$s x where %2$s returning 1) select count(*) from gone' end, p_table, p_where) into n;
+  return n;
+end $$;
+
+-- Erases what is recorded of a folder of the library and of a deleted project (null: of none), at most p_limit pages; with
+-- p_dry_run it counts. Returns {erased: {name: count}, left}. `left`: pages, and whether maintenance still deletes the project.
+-- Questions to the library name nobody, so with a folder all of them go.
+create function public.erase_records(p_folder text, p_prefix text, p_project uuid, p_limit integer, p_dry_run boolean)
+returns jsonb language plpgsql set search_path = public, extensions as $$
+declare
+  pages constant text[] := array(select m.material from material m where starts_with(m.material, p_folder || '/') order by 1);
+  of_keys constant text := format('starts_with(normalize(x.key), %L)', p_prefix || p_folder || '/');
+  of_folder constant text := format('(x.folder = %1$L or starts_with(x.folder, %1$L || ''/''))', p_folder);
+  of_project constant text := format('x.project_id = %L', p_project);
+  of_key_hash constant text := format('in (select k.key_hash from library_key k where %s or %s)',
+    replace(of_folder, 'x.', 'k.'), replace(of_project, 'x.', 'k.'));
+  erased jsonb := jsonb_build_object('pages', case when p_dry_run then cardinality(pages)
+    else least(cardinality(pages), p_limit) end);
+  target record;
+begin
+  if not p_dry_run then perform erase_page(m) from unnest(pages[:p_limit]) m; end if;
+  for target in select * from (values
+    ('files', 'authored_file', of_keys), ('synonyms', 'site_synonyms', of_keys), ('results', 'upload_result', of_keys),
+    ('descriptions', 'library_description', of_folder),
+    ('questions', 'refused_question', format('x.tool_id is null and %L is not null', p_folder)),
+    ('judgements', 'feedback', format('%L is not null', p_folder)),
+    ('uses', 'quota_use', format('x.principal = %L or x.principal %s', p_project, of_key_hash)),
+    ('days', 'key_use', 'x.key_hash ' || of_key_hash),
+    ('keys', 'library_key', 'x.key_hash ' || of_key_hash),
+    ('counters', 'daily_count', of_project)) t(name, of_table, rows)
+  loop
+    erased := erased || jsonb_build_object(target.name, erase_rows(target.of_table::regclass, target.rows, p_dry_run));
+  end loop;
+  return jsonb_build_object('erased', erased, 'left', case when p_dry_run then 0
+    else greatest(cardinality(pages) - p_limit, 0) + (select count(*) from deletion d where d.id = p_project)
+      + (select count(*) from project p where p.id = p_project) end);
+end $$;
+
 -- ---------------------------------------------------------------- sakuin doctor
 
 -- The versions of the applied migrations, as the Supabase CLI records them. Only the owner may read that record.
@@ -992,7 +811,7 @@ language sql stable set search_path = pg_catalog as $$
   )
   select md5(string_agg(x.line, E'\n' order by x.line collate "C")) from (
     select concat_ws(' ', 'column', c.relname, a.attname, format_type(a.atttypid, a.atttypmod), a.attnotnull,
-                     a.attidentity, a.attgenerated, pg_get_expr(d.adbin, d.adrelid)) as line
+                     a.attidentity, a.attgenerated, nullif(a.attcollation, 0)::regcollation, pg_get_expr(d.adbin, d.adrelid)) as line
     from ours c join pg_attribute a on a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped
     left join pg_attrdef d on d.adrelid = c.oid and d.adnum = a.attnum
     union all
@@ -1019,10 +838,31 @@ language sql stable set search_path = pg_catalog as $$
       and not exists (select from pg_depend d where d.objid = p.oid and d.deptype = 'e')) x
 $$;
 
+-- One row: when a run of `maintain` last ended without an error.
+create table public.maintenance (
+  single boolean primary key default true check (single),
+  ended_at timestamptz not null default now()
+);
+
+-- Records that a run ended. A message that is a day late is lost: SQS loses none, but an emulator that is killed does.
+create function public.mark_maintained() returns void
+language sql set search_path = public, extensions as $$
+  update material set work = null where work ? 'since' and (work->>'until')::timestamptz < now() - interval '1 day';
+  update authored_file set work = null where work ? 'since' and (work->>'until')::timestamptz < now() - interval '1 day';
+  update context_table set work = null where work ? 'since' and (work->>'until')::timestamptz < now() - interval '1 day';
+  insert into maintenance (single) values (true) on conflict (single) do update set ended_at = now()
+$$;
+
 -- {migrations: the applied ones, digest}
 create function public.schema_state() returns jsonb
 language sql stable set search_path = public, extensions as $$
   select jsonb_build_object('migrations', applied_migrations(), 'digest', schema_digest())
+$$;
+
+-- {schema: schema_state, maintained_at}
+create function public.health_state() returns jsonb
+language sql stable set search_path = public, extensions as $$
+  select jsonb_build_object('schema', schema_state(), 'maintained_at', (select m.ended_at from maintenance m))
 $$;
 
 create function public.database_bytes() returns bigint
@@ -1069,4 +909,53 @@ language sql stable set search_path = public, extensions as $$
         and not a.attisdropped), '{}'),
     'extensions', (select jsonb_object_agg(e.extname,
       jsonb_build_object('schema', e.extnamespace::regnamespace, 'version', e.extversion)) from pg_extension e))
+$$;
+
+-- ---------------------------------------------------------------- the first page of the console
+
+-- {projects, tables, tools: {state: count}, errors: [{tool_id, name, project_id, table_id, last_error}]}, `errors` the
+-- first p_errors of Tools in an error.
+create function public.project_counts(p_errors integer) returns jsonb
+language sql stable set search_path = public, extensions as $$
+  with tools as materialized (
+    select o.id, o.name, o.project_id, o.table_id, coalesce(o.metadata->'search_index'->>'state', 'pending') as state,
+           o.metadata->'search_index'->'last_error' as last_error
+    from tool o where o.enabled
+  )
+  select jsonb_build_object(
+    'projects', (select count(*) from project p where p.deleted_at is null),
+    'tables', (select count(*) from context_table),
+    'tools', (select coalesce(jsonb_object_agg(s.state, s.n), '{}')
+              from (select t.state, count(*) as n from tools t group by t.state) s),
+    'errors', (select coalesce(jsonb_agg(jsonb_build_object(
+                 'tool_id', e.id, 'name', e.name, 'project_id', e.project_id, 'table_id', e.table_id,
+                 'last_error', e.last_error) order by e.id), '[]')
+               from (select * from tools t where t.state = 'error' order by t.id limit p_errors) e))
+$$;
+
+-- What the first page shows, in one call, the first p_named of each kind: pages, projects, waiting, broken, usage, bytes as
+-- the functions here answer them; failed: [{material, error, updated_at}], the last failure first; collapsed: {count, pages},
+-- of pages that an upload took much of, rows of material; competing: {count, keys: [{key, owner}]}; index: the parts of
+-- the live index version.
+create function public.attention(p_named integer, p_days integer, p_callers integer) returns jsonb
+language sql stable set search_path = public, extensions as $$
+  with collapsed as materialized (
+    select m.* from material m
+    where m.status <> 'deleted' and (m.collapse->>'at')::timestamptz > now() - interval '90 days'
+  ), competing as materialized (
+    select c.key, m.key as owner from competing_key c join material m using (material) where not c.deleted
+  )
+  select jsonb_build_object(
+    'pages', material_counts(), 'projects', project_counts(p_named), 'waiting', waiting_work(0),
+    'broken', broken_files(), 'usage', daily_counts(p_days, p_callers), 'bytes', database_bytes(),
+    'failed', (select coalesce(jsonb_agg(to_jsonb(x) order by x.updated_at desc), '[]') from (
+      select m.material, m.error, m.updated_at from material m where m.status = 'failed'
+      order by m.updated_at desc limit p_named) x),
+    'collapsed', jsonb_build_object('count', (select count(*) from collapsed), 'pages', (
+      select coalesce(jsonb_agg(to_jsonb(x) order by x.material), '[]') from (
+        select * from collapsed order by material limit p_named) x)),
+    'competing', jsonb_build_object('count', (select count(*) from competing), 'keys', (
+      select coalesce(jsonb_agg(to_jsonb(x) order by x.key), '[]') from (
+        select * from competing order by key limit p_named) x)),
+    'index', (select v.parts from index_version v where v.live))
 $$;

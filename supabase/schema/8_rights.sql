@@ -1,6 +1,6 @@
 -- Who may do what. These roles reach the database through PostgREST:
 --   service_role   the other Lambda functions. It bypasses row level security, but it needs grants.
---   sakuin_search  the functions `mcp` and `send_webhooks`. It may call the functions that searches need, and nothing else.
+--   sakuin_search  the function `mcp`. It may call the functions that searches need, and nothing else.
 --   authenticated, anon  nothing. The function `api` calls for a user, as service_role with the user's id (acting_user).
 --
 -- The functions of the API run as sakuin_member, a role without login that row level security binds. They see and write
@@ -18,6 +18,17 @@ end $$;
 -- The owner of everything else must be able to replace what this role owns.
 grant sakuin_member to postgres;
 grant usage on schema public to sakuin_member;
+
+-- A table in a caller's pg_temp is found last, and by the roles of the API never made.
+do $$
+declare
+  f regprocedure;
+begin
+  for f in select p.oid from pg_proc p where p.pronamespace = 'public'::regnamespace and p.prosqlbody is null loop
+    execute format('alter function %s set search_path = public, extensions, pg_temp', f);
+  end loop;
+  execute format('revoke temporary on database %I from public', current_database());
+end $$;
 
 -- ---------------------------------------------------------------- row level security
 
@@ -108,7 +119,7 @@ begin
   -- A role needs CREATE on the schema to become the owner of a function.
   grant create on schema public to sakuin_member;
   foreach f in array array[
-    'list_projects', 'delete_project', 'add_member', 'list_members', 'remove_member', 'transfer_project',
+    'list_projects', 'delete_project', 'add_member', 'list_members', 'remove_member',
     'read_synonyms', 'replace_synonyms',
     'create_table', 'read_table', 'read_document', 'list_tables', 'replace_table', 'change_table', 'delete_table', 'begin_upload',
     'check_node', 'create_tool', 'read_tool', 'list_tools', 'change_tool', 'reindex_tool', 'delete_tool',
@@ -130,17 +141,14 @@ begin
   grant sakuin_search to authenticator;
   grant usage on schema public to sakuin_search;
   foreach f in array array[
-    'search_candidates', 'stored_candidates', 'chunks_to_show', 'read_chunks', 'list_concepts', 'list_materials', 'filter_values', 'lexicon_entries',
+    'search_candidates', 'stored_candidates', 'chunks_to_show', 'has_terms', 'read_chunks', 'list_concepts', 'list_materials', 'filter_values', 'lexicon_entries',
     'library_places', 'read_page', 'find_text',
     'endpoint', 'endpoint_of_key', 'endpoint_of_user', 'table_lexicon_entries', 'table_term_frequencies', 'current_chunks',
-    'objects_in_scope', 'read_text',
+    'objects_in_scope',
     'index_versions', 'has_second_factor', 'search_keys', 'record_key_use', 'consume_quota', 'record_refused_question',
-    'record_feedback',
-    'changes_since', 'add_daily_counts', 'read_subscription', 'subscribe', 'unsubscribe', 'due_subscriptions',
-    'begin_delivery', 'record_delivery', 'record_failed_delivery', 'answer_gap'
+    'record_feedback', 'add_tokens', 'add_daily_counts'
   ]::regproc[] loop
     execute format('alter function %s security definer', f::regprocedure);
-    execute format('alter function %s set search_path = public, extensions, pg_temp', f::regprocedure);
     execute format('grant execute on function %s to sakuin_search', f::regprocedure);
   end loop;
 end $$;

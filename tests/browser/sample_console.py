@@ -3,22 +3,16 @@
 import re
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import product
 from pathlib import Path
 from typing import NamedTuple
 
-from fastapi.routing import APIRoute
+from fastapi.routing import APIRoute, iter_route_contexts
 from sakuin.console.forms import ROOT
-from sakuin.console.gaps import Gaps, Places
-from sakuin.console.pages import agents, gaps, keys, playground, projects
-from sakuin.console.pages import library as library_pages
-from sakuin.console.pages.playground import Playground
 from sakuin.console.supabase_auth import SupabaseAuth
-from sakuin.platform.keys import DeploymentKey, LibraryKeys, hash_of_key
+from sakuin.platform.keys import DeploymentKey, hash_of_key
 from sakuin.texts.catalogue import LANGUAGES
-from sakuin.upkeep.refused_questions import RefusedQuestions, WatchedGaps
-from sakuin.wiring.console import menu_counts
 from sakuin_local.places import SAMPLES
 from sakuin_local.serving import served
 from starlette.applications import Starlette
@@ -28,7 +22,7 @@ from starlette.staticfiles import StaticFiles
 from tests.browser.driving import Browser
 from tests.browser.sample_content import Content, add_content
 from tests.browser.sample_users import SampleUsers
-from tests.console.console_client import ConsoleClient, first_page
+from tests.console.console_client import ConsoleClient
 from tests.doubles.playground import asking_mcp
 from tests.events import KEY
 from tests.worlds import TableWorld, World
@@ -86,7 +80,7 @@ class SampleConsole:
     @property
     def routes(self) -> dict[str, str]:
         """The regular expression of the path of each page, by a name that can be one of a file."""
-        routes = [route for router in self.client.routers for route in router.routes]
+        routes = [context.route for context in iter_route_contexts(self.client.app.routes)]
         found = [each for each in routes if isinstance(each, APIRoute) and "GET" in each.methods]
         found = [each for each in found if each.include_in_schema]
         # JavaScript writes named groups without the P.
@@ -134,29 +128,13 @@ def sample_console(world: World, tables: TableWorld, *, is_hostile: bool) -> Ite
 def client_of(world: World, tables: TableWorld, content: Content, auth: SupabaseAuth) -> ConsoleClient:
     """Returns the console with all its pages."""
     world.sqs = content.sqs
-    places, questions = Places(world.projects, True), RefusedQuestions(world.client)
-    ask, version = asking_mcp(world, tables), world.settings.id
-    searches = Playground(places, ask.playground, world.read.filter_values, ask.explanation, lambda: [version])
-    library_keys = LibraryKeys(world.client)
+    rest, ask = world.services, asking_mcp(world, tables)
+    gaps = replace(rest.gaps, places=replace(rest.gaps.places, library_for_users=True), ask=ask, is_recorded=True)
 
     def deployment_keys() -> list[DeploymentKey]:
-        made = [each.shown(None) for each in library_keys.all()]
-        return [*made, DeploymentKey("admin", hash_of_key(KEY), "2026-11-22")]
+        stored = [key.shown(None) for key in rest.library_keys.all()]
+        return [*stored, DeploymentKey("admin", hash_of_key(KEY), "2026-11-22")]
 
-    library_keys.create("研究室のエージェント")
-    watched = WatchedGaps(world.client)
-    watched.watch(questions.most_frequent(None, 1)[0].question)
-    listed = Gaps(places, questions.most_frequent, searches.ask, is_recorded=True, watched=watched)
-    return ConsoleClient(
-        world,
-        first_page(world),
-        lambda shell: playground.routes(shell, searches),
-        lambda shell: library_pages.routes(shell, library_pages.LibraryPages(world.library, world.read)),
-        lambda shell: gaps.routes(shell, listed),
-        lambda shell: projects.routes(shell, world.project_services),
-        lambda shell: keys.routes(shell, deployment_keys, library_keys),
-        lambda shell: agents.routes(shell, auth),
-        auth=auth,
-        counts=lambda: menu_counts(world.library, world.unfinished),
-        refresh=auth.refresh,
-    )
+    rest.library_keys.create("研究室のエージェント")
+    rest = replace(rest, explain=ask, gaps=gaps, deployment_keys=deployment_keys)
+    return ConsoleClient(world, rest, auth=auth, refresh=auth.refresh)

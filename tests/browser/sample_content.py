@@ -5,9 +5,7 @@ import time
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
-from sakuin.platform.reconciliation import Difference
-from sakuin.platform.retry import Defer
-from sakuin.platform.unfinished_work import WorkSubject
+from sakuin.platform.waiting import WorkRow
 from sakuin.texts.catalogue import coded
 from sakuin.upkeep.refused_questions import RefusedQuestions
 from sakuin_local.places import SAMPLES
@@ -59,7 +57,7 @@ def add_project(world: World, tables: TableWorld, owner: str) -> str:
     for user, role in ((owner, "owner"), ("00000000-0000-4000-8000-0000000000b2", "viewer")):
         world.projects.add_member(None, tables.project, user, role)
     document = json.loads((SAMPLES / "tables" / "学習コラム.json").read_text())
-    made = world.project_services.tables.create(
+    made = world.services.projects.tables.create(
         None, tables.project, name="学習コラム", document=document, chunk_threshold_chars=None
     )
     tool = tables.tool(made.id, "/articles", "search_columns")
@@ -77,15 +75,10 @@ def add_project(world: World, tables: TableWorld, owner: str) -> str:
 
 
 def add_troubles(world: World, content: Content) -> None:
-    """Adds work that did not finish, dead letters and refused questions."""
-    away = Defer(300, coded("vendor.slow", seconds="20"), "openai")
-    world.unfinished.defer(WorkSubject("file", f"{_MATERIAL}.html"), away)
-    world.unfinished.record_dead_letter(WorkSubject("material", "junior/確率の基本_教材"), _REFUSED)
+    """Adds work that waits, dead letters and refused questions."""
+    _wait(world, coded("vendor.slow", seconds="20"))
     for key in ("junior/確率の基本_教材.html", "junior/一次関数_教材.html"):
         content.sqs.send_message(QueueUrl="dead-material", MessageBody=json.dumps(s3_message(key)))
-    world.runs.take(seconds=60, begin=True)
-    late = Difference("stale", f"{_MATERIAL}.html", coded("night.other_version"), "the key is checked again")
-    world.runs.release(None, [late])
     questions = RefusedQuestions(world.client)
     for question, target in (
         ("微積分の歴史", None),
@@ -103,13 +96,18 @@ def add_troubles(world: World, content: Content) -> None:
     world.sql.execute("select add_tokens('embedding', 120000), add_tokens('learns', 30000)")
 
 
+def _wait(world: World, reason: str) -> None:
+    since = datetime.now(UTC).isoformat()
+    world.work_records.wait(WorkRow("page", _MATERIAL), "m1", since=since, reason=reason, vendor="openai", seconds=60)
+
+
 def add_hostile_texts(world: World, tables: TableWorld, content: Content) -> None:
     """Adds markup wherever somebody else may write a text."""
     title = HOSTILE.replace("<", "&lt;")
     section = f"<section id='rule-a'><h3>{title}</h3>{title}</section>"
     page = f"<!DOCTYPE html><title>{title}</title><h1>{title}</h1>{section}"
     world.put("hostile/'\"><b>{{ 7 * 7 }}.html", page.encode())
-    world.unfinished.record_retry(WorkSubject("material", HOSTILE), HOSTILE, vendor=HOSTILE, seconds=5)
+    _wait(world, HOSTILE)
     content.sqs.send_message(QueueUrl="dead-material", MessageBody=HOSTILE)
     RefusedQuestions(world.client).record(HOSTILE, content.tool)
     world.projects.create_endpoint(None, tables.project, name=HOSTILE[:60], tools=[content.tool])

@@ -5,7 +5,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
-import httpx2
+import httpx
 import jwt
 from sakuin.console.forms import ROOT
 from sakuin.console.supabase_auth import SupabaseAuth
@@ -50,7 +50,7 @@ class SampleUsers:
         key: Any = SharedSecret(world.database.jwt_secret)
         service = auth_of(None, key, url=site, site_url=site, api_keys={"publishable"})
         user = service.sessions.records.add_user(EMAIL, PASSWORD)
-        with served(gateway(service, PlainTextResponse(""))) as port, httpx2.Client() as http:
+        with served(gateway(service, PlainTextResponse(""))) as port, httpx.Client() as http:
             yield cls(user.id, SupabaseAuth(f"http://127.0.0.1:{port}", lambda: "publishable", http))
 
     def sign_in(self) -> UserTokens:

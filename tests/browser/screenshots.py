@@ -13,7 +13,6 @@ from sakuin.texts.catalogue import LANGUAGES
 from sakuin_local.serving import served
 from sakuin_local.supabase.database import running_database
 from sakuin_local.turbopuffer.endpoint import application
-from sakuin_local.turbopuffer.pace import AT_ONCE
 from sakuin_local.turbopuffer.store import Store
 
 from tests.browser.driving import Browser, started_browser
@@ -47,7 +46,7 @@ def sampled_console() -> Iterator[SampleConsole]:
         tempfile.TemporaryDirectory() as folder,
         running_database(Path(folder)) as database,
         psycopg.connect(database.dsn_postgres, autocommit=True) as sql,
-        served(application(Store(Path(folder) / "turbopuffer.sqlite", AT_ONCE))) as port,
+        served(application(Store(Path(folder) / "turbopuffer.sqlite"))) as port,
         sample_console(
             World(database, connected(database.rest_url, database.service_key), sql),
             world_of(database, f"http://127.0.0.1:{port}"),

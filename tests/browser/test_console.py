@@ -37,13 +37,13 @@ def test_a_link_signs_in_once(browser: Browser, console: SampleConsole) -> None:
 
 
 def test_a_key_signs_in_leads_to_the_wanted_page_and_is_not_stored(browser: Browser, console: SampleConsole) -> None:
-    browser.run("signInByKey", origin=console.origin, key=KEY, wanted="/console/work?state=failed")
+    browser.run("signInByKey", origin=console.origin, key=KEY, wanted="/console/pages?status=failed")
 
 
 def test_an_ended_session_leads_back_to_its_page(browser: Browser, console: SampleConsole) -> None:
     session = console.session
     console.world.sql.execute("update console_session set expires_at = now()")
-    browser.run("sessionEnds", origin=console.origin, session=session, key=KEY, wanted="/console/work")
+    browser.run("sessionEnds", origin=console.origin, session=session, key=KEY, wanted="/console/pages")
 
 
 def test_a_user_signs_in_allows_an_agent_and_revokes_it(browser: Browser, console: SampleConsole) -> None:
@@ -71,8 +71,8 @@ def test_no_scripts_are_needed(browser: Browser, console: SampleConsole) -> None
 @pytest.mark.parametrize("look", LOOKS if EFFORT > 1 else LOOKS[:1], ids=str)
 def test_every_page_is_free_of_faults(browser: Browser, console: SampleConsole, look: Look) -> None:
     more = {"answer": f"/console/playground?q={QUESTION}", "refusal": f"/console/playground?q={NO_QUESTION}"}
-    more |= {"letters": "/console/work?queue=material", "page": f"/console/pages/page?material={MATERIAL}"}
-    more["compared"] = f"{more['answer']}&q2=噴水の高さ&gold={MATERIAL}%23ex-1"
+    more["page"] = f"/console/pages/page?material={MATERIAL}"
+    more["chosen"] = f"{more['answer']}&gold={MATERIAL}%23ex-1"
     more["rule"] = "/console/findings?rule=box-without-id"
     visited, faults = console.visit_every_page(browser, console.session, look, **more)
     assert faults == []
@@ -86,7 +86,7 @@ def test_every_page_of_a_user_is_free_of_faults(browser: Browser, console: Sampl
     visited, faults = console.visit_every_page(browser, console.session_of_user, look, consent=asked)
     assert faults == []
     assert {"overview", "projects", "playground", "agents", "consent"} <= set(visited)
-    assert not {"work", "keys", "pages", "findings"} & set(visited)
+    assert not {"keys", "pages", "findings"} & set(visited)
 
 
 def test_a_question_is_answered_and_explained(browser: Browser, console: SampleConsole) -> None:
@@ -114,8 +114,3 @@ def test_what_cannot_be_undone_is_asked_first(browser: Browser, console: SampleC
     path = f"/console/projects/{project}/tables/{table.id}"
     browser.run("keepsWhatIsNotConfirmed", origin=console.origin, session=console.session, table=path)
     assert console.world.projects.tables(None, project) == [table]
-
-
-def test_dead_letters_are_sent_again(browser: Browser, console: SampleConsole) -> None:
-    browser.run("redrive", origin=console.origin, session=console.session)
-    assert {message.queue for message in console.content.sqs.messages} == {"material"}

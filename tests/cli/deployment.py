@@ -33,7 +33,7 @@ _BUCKET_URL, _BUCKET_PATH = f"https://{MATERIALS}.s3.amazonaws.com/", "/bucket/"
 
 @dataclass
 class Deployment:
-    """What a command reaches at `url` and in AWS. While it is `stuck` nobody follows the bucket.
+    """What a command reaches at `url` and in AWS. While it is `stuck` nobody follows the bucket: `busy_with` happens.
 
     `failures` are statuses that the next requests get instead of their answers.
     """
@@ -43,6 +43,7 @@ class Deployment:
     sql: psycopg.Connection
     url: str = ""
     stuck: bool = False
+    busy_with: Callable[[], None] = lambda: None
     failures: list[int] = field(default_factory=list)
     index_materials: Callable[[dict[str, Any], Any], Any] = field(init=False)
     _followed: set[tuple[str, str]] = field(default_factory=set)
@@ -200,12 +201,11 @@ def _handler(deployment: Deployment) -> Any:
         path = event["rawPath"]
         if deployment.failures:
             return {"statusCode": deployment.failures.pop(0), "headers": {}, "body": ""}
-        if path == "/v1/receipts" and not deployment.stuck:
-            deployment.settle()
+        if path == "/v1/files/results":
+            deployment.busy_with() if deployment.stuck else deployment.settle()
         if path.startswith(_BUCKET_PATH):
             return _uploaded(deployment, event)
-        is_for_agents = path.startswith("/mcp") or path.endswith("/changes")
-        answer: dict[str, Any] = (agents if is_for_agents else rest)(event, context)
+        answer: dict[str, Any] = (agents if path.startswith("/mcp") else rest)(event, context)
         if path == "/v1/files/uploads":
             answer["body"] = answer["body"].replace(_BUCKET_URL, deployment.url + _BUCKET_PATH)
             answer["headers"] |= {"content-length": str(len(answer["body"].encode()))}

@@ -3,11 +3,9 @@
 import os
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from click.testing import Result
 
 from tests.cli.command import run as run_here
 
@@ -63,53 +61,30 @@ def test_without_the_local_stack_the_other_commands_are_there(tmp_path: Path) ->
     assert " up " not in said.stdout
 
 
-@pytest.fixture
-def sakuin(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Result]:
-    """Runs a command in this process, in an empty folder, with only these settings."""
+NOWHERE = {"SAKUIN_URL": "http://127.0.0.1:1"}
+KEYS = {"SAKUIN_API_KEY": "k", "SAKUIN_ADMIN_KEY": "k", "SAKUIN_BUCKET": "b", "AWS_DEFAULT_REGION": "us-east-1"}
+NOT_STARTED = "There is no .sakuin/env here or in a parent folder: run `sakuin up` first"
+NO_ANSWER = "Sakuin does not answer at http://127.0.0.1:1"
+
+
+@pytest.mark.parametrize(
+    ("command", "settings", "sentence"),
+    [
+        *((command, {}, NOT_STARTED) for command in ("search x", "chunk x#rule-y", "validate", "rm x", "push .")),
+        *((command, {**NOWHERE, **KEYS}, NO_ANSWER) for command in ("status", "search x", "push .")),
+        ("search x", NOWHERE, "SAKUIN_API_KEY is not set: run `sakuin up` first, or set SAKUIN_API_KEY"),
+        ("keys list", {"AWS_PROFILE": "nobody", "SAKUIN_SECRET": "s"}, "The AWS settings are wrong:"),
+    ],
+)
+def test_what_is_missing_is_one_clear_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: str, settings: dict[str, str], sentence: str
+) -> None:
     for name in os.environ:
         if name.startswith(("SAKUIN_", "AWS_")):
             monkeypatch.delenv(name)
     monkeypatch.chdir(tmp_path)
-
-    def ran(*arguments: str, **environ: str) -> Result:
-        return run_here(*arguments, NO_COLOR="1", **environ)
-
-    return ran
-
-
-@pytest.mark.parametrize("command", [("search", "x"), ("chunk", "x#rule-y"), ("validate",), ("rm", "x"), ("push", ".")])
-def test_each_command_says_that_nothing_is_running(sakuin: Callable[..., Result], command: tuple[str, ...]) -> None:
-    said = sakuin(*command)
-    assert (said.exit_code, said.stdout) == (1, "")
-    assert said.stderr.startswith("sakuin: There is no .sakuin/env here or in a parent folder: run `sakuin up` first")
-    assert said.stderr.count("\n") == 1
-
-
-@pytest.mark.parametrize("command", [("status",), ("search", "x"), ("push", ".")])
-def test_nobody_listening_is_one_clear_line(
-    tmp_path: Path, sakuin: Callable[..., Result], command: tuple[str, ...]
-) -> None:
     (tmp_path / "x.html").write_text("<p>x")
-    said = sakuin(
-        *command,
-        SAKUIN_URL="http://127.0.0.1:1",
-        SAKUIN_API_KEY="k",
-        SAKUIN_ADMIN_KEY="k",
-        SAKUIN_BUCKET="b",
-        AWS_DEFAULT_REGION="us-east-1",
-    )
-    assert (said.exit_code, said.stdout) == (1, "")
-    assert said.stderr.startswith("sakuin: Sakuin does not answer at http://127.0.0.1:1")
-    assert said.stderr.count("\n") == 1
-
-
-def test_a_missing_setting_names_itself(sakuin: Callable[..., Result]) -> None:
-    said = sakuin("search", "x", SAKUIN_URL="http://127.0.0.1:1")
-    assert said.exit_code == 1
-    assert said.stderr.startswith("sakuin: SAKUIN_API_KEY is not set: run `sakuin up` first, or set SAKUIN_API_KEY")
-
-
-def test_unusable_aws_settings_are_one_clear_line(tmp_path: Path, sakuin: Callable[..., Result]) -> None:
-    said = sakuin("keys", "list", AWS_PROFILE="nobody", SAKUIN_SECRET="s")
-    assert said.exit_code == 1
-    assert said.stderr.startswith("sakuin: The AWS settings are wrong:")
+    shown = run_here(*command.split(), NO_COLOR="1", **settings)
+    assert (shown.exit_code, shown.stdout) == (1, "")
+    assert shown.stderr.startswith(f"sakuin: {sentence}")
+    assert shown.stderr.count("\n") == 1

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, timedelta
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +21,7 @@ from sakuin.platform.embedding import DIMENSIONS
 from sakuin.platform.secrets import NamedSecret, search_secret
 from sakuin.platform.supabase.client import call
 from sakuin.platform.supabase.schema import NEWEST_MIGRATION
-from sakuin.platform.unfinished_work import UnfinishedWorkStore
+from sakuin.platform.waiting import WorkRecords, WorkRow
 from sakuin.upkeep.doctor import Doctor, Problem, database_problems, disk_problems
 from sakuin_cli.doctor import Examination, Report
 from sakuin_cli.settings import CommandSettings
@@ -124,6 +125,7 @@ def deployment(database: Database, stand_in: str) -> Iterator[Deployment]:
 
 @pytest.fixture
 def target(operator: Operator, stand_in: str) -> Iterator[Target]:
+    call(operator.deployment.client, "mark_maintained", {})
     with aws_endpoint({"sakuin": {}}) as aws:
         yield Target(
             operator.deployment,
@@ -192,6 +194,20 @@ BREAKAGES: dict[str, tuple[Callable[[Target], AbstractContextManager[None]], str
         *("supabase key", "publishable key"),
     ),
     "a wrong key of OpenAI": (lambda p: p.openai(key_status=401), "openai key", "OpenAI answered 401"),
+    "a vendor that limits the rate of embeddings": (
+        lambda p: p.openai(statuses=[429] * 3),
+        *("embeddings", "OpenAI answered 429 to the embedding of one word"),
+    ),
+    "a vendor that fails at embeddings": (
+        lambda p: p.openai(statuses=[500] * 3),
+        *("embeddings", "OpenAI answered 500 to the embedding of one word"),
+    ),
+    "a maintenance that fails": (
+        lambda p: p.changed(
+            "update maintenance set ended_at = now() - interval '6 minutes'", "select mark_maintained()"
+        ),
+        *("maintenance", "The function maintain last ended well at"),
+    ),
     "an unknown model": (lambda p: p.openai(unknown_models={"gpt-new"}), "openai model", "has no model gpt-new"),
     "a wrong key of turbopuffer": (lambda p: p.refusals_of_turbopuffer(), "turbopuffer key", "answered 401"),
     "no key of turbopuffer": (lambda p: p.secret(turbopuffer_api_key=""), "turbopuffer key", "no key"),
@@ -223,30 +239,47 @@ def test_a_breakage_is_found_and_nothing_else(target: Target, name: str) -> None
     awaited("a healthy deployment", lambda: not examination().problems, within_s=20)
 
 
-def test_events_of_the_bucket_that_do_not_arrive_are_found(target: Target) -> None:
+INDEXED = "update material set indexed_at = clock_timestamp()"
+LATE = ("bucket events", "An upload had no result after 0 seconds.")
+BUSY = "workers are busy: 1 message about pages waited after 0 seconds"
+
+
+@pytest.mark.parametrize(
+    ("statement", "problems", "unchecked"), [(INDEXED, [], {"bucket events": BUSY}), ("select 1", [LATE], {})]
+)
+def test_an_upload_that_waits_while_other_pages_are_indexed_is_no_finding(
+    target: Target, statement: str, problems: list[tuple[str, str]], unchecked: dict[str, str]
+) -> None:
+    deployment, sqs = target.deployment, boto3.client("sqs")
+    queue = deployment.functions.environ["MATERIAL_QUEUE_URL"]
+    deployment.put("a.html", a_page({}))
+    sqs.send_message(QueueUrl=queue, MessageBody="{}")
+    deployment.busy_with = partial(target.sql, statement)
     with target.lost_events():
         report = replace(target.examination(), event_seconds=0.4)()
-    assert only(report) == ("bucket events", "An upload had no result after 0 seconds.")
-    assert target.deployment.keys() == []
+        deployment.empty()
+    assert ([(one.check, one.problem) for one in report.problems], report.unchecked) == (problems, unchecked)
+    assert deployment.keys() == []
 
 
-def test_dead_letters_and_messages_without_a_worker_are_found(target: Target) -> None:
+def test_dead_letters_are_found(target: Target) -> None:
     deployment, sqs = target.deployment, boto3.client("sqs")
     sqs.send_message(QueueUrl=deployment.functions.environ["TOOL_DEAD_LETTERS_URL"], MessageBody="poison")
+    # A message that a worker has is no finding.
     sqs.send_message(QueueUrl=deployment.functions.environ["EMBED_QUEUE_URL"], MessageBody="{}")
-    sqs.receive_message(QueueUrl=deployment.functions.environ["EMBED_QUEUE_URL"], VisibilityTimeout=90)
-    work = UnfinishedWorkStore(deployment.client)
-    work.renew_lease("m1", "material", '{"reindex": {"material": "junior/x"}}', worked=30, seconds=-1)
-    waits: list[float] = []
-    report = replace(target.examination(SAKUIN_BUCKET=""), sleep=waits.append)()
-    work.end_lease("m1")
+    sqs.receive_message(QueueUrl=deployment.functions.environ["EMBED_QUEUE_URL"], VisibilityTimeout=60)
+    report = target.examination(SAKUIN_BUCKET="")()
     deployment.empty()
-    assert {one.check: one.problem[:52] for one in report.problems} == {
-        "dead letters": "1 dead letter (tool 1).",
-        "workers": "1 message without a worker (index junior/x again: as",
-        "in flight": "Messages in flight without a known worker: embed 1.",
-    }
-    assert waits == [6.0]
+    assert only(report) == ("dead letters", "1 dead letter (tool 1).")
+
+
+def test_what_waits_for_a_vendor_is_found_with_its_reason(target: Target) -> None:
+    client, row = target.deployment.client, WorkRow("page", "a", source={"bucket": MATERIALS, "key": "a.html"})
+    records, since = WorkRecords(client), datetime.now(UTC).isoformat()
+    records.begin(row, "m1")
+    records.wait(row, "m1", since=since, reason="OpenAI answered 429", vendor="openai", seconds=60)
+    assert only(target.examination(SAKUIN_BUCKET="")()) == ("waiting", "Waiting for openai: 1 (OpenAI answered 429).")
+    records.finish(row)
 
 
 def test_a_learns_yml_that_cannot_be_read_is_found(target: Target) -> None:
@@ -314,6 +347,7 @@ def inside(target: Target) -> Doctor:
         target.store,
         models=("gpt-new",),
         dimensions=DIMENSIONS,
+        query_prefix="query: ",
         database_bytes=8_000_000_000,
         shutdown_of={"gpt-new": date(2099, 1, 14)}.get,
     )
@@ -337,6 +371,8 @@ def test_what_is_wrong_inside_is_found(target: Target, changed: dict[str, Any], 
 
 def test_inside_of_a_healthy_deployment_nothing_is_found(target: Target) -> None:
     assert inside(target)() == replace(inside(target), database_bytes=0)() == []
+    # A model that has a prefix for questions gets it, or its endpoint refuses the word.
+    assert target.deployment.functions.openai.requests[-1]["input"] == ["query: doctor"]
 
 
 @pytest.mark.parametrize(
@@ -351,20 +387,14 @@ def test_another_issuer_than_that_of_tokens_is_found(target: Target, named: str 
     assert [one.check for one in found] == checks
 
 
-@pytest.mark.parametrize("key", ["", "wrong"])
-def test_a_wrong_key_of_searches_is_found(target: Target, key: str) -> None:
-    keys = replace(secrets_of(target).now(), supabase_search_key=key)
-    (found,) = replace(inside(target), secrets=lambda: keys)()
-    assert (found.check, "supabase_search_key" in found.advice) == ("search key", True)
-
-
-def test_a_version_of_postgres_that_no_test_ran_on_is_found(target: Target) -> None:
+def test_a_wrong_key_of_searches_another_postgres_and_a_read_only_database_are_found(target: Target) -> None:
+    for key in ("", "wrong"):
+        keys = replace(secrets_of(target).now(), supabase_search_key=key)
+        (found,) = replace(inside(target), secrets=lambda keys=keys: keys)()
+        assert (found.check, "supabase_search_key" in found.advice) == ("search key", True)
     state = call(inside(target).client, "database_state", {}) | {"postgres": 15}
     (found,) = database_problems(state, DIMENSIONS, datetime.now(UTC))
     assert (found.check, found.problem) == ("versions", "Postgres is 15, which nobody has tried.")
-
-
-def test_a_read_only_database_is_found() -> None:
     (found,) = disk_problems({"bytes": 0, "is_read_only": True}, 8_000_000_000)
     assert (found.check, "read-only" in found.problem) == ("disk", True)
 

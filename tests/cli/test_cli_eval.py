@@ -9,9 +9,8 @@ import httpx
 import pytest
 from sakuin.errors import Unavailable
 from sakuin_cli.client import DeploymentClient
-from sakuin_cli.evaluation.ask import ask_all
-from sakuin_cli.evaluation.labels import labelled_questions
-from sakuin_cli.evaluation.run import EvaluationRun
+from sakuin_cli.evaluation.questions import Question
+from sakuin_cli.evaluation.run import Run, ask_all
 from sakuin_cli.rest import session
 
 from tests.builders import a_page
@@ -26,10 +25,10 @@ PAGE = {
     "method-square": "平方完成: 二次式を平方の形に直す方法です。",
     "ex-formula": "例題 解の公式: 解の公式で解きます。",
 }
-RIGHT = {"query": "解の公式", "gold": [FORMULA], "category": "keyword", "half": "dev"}
-WRONG = {"query": "平方完成", "gold": [f"{MATERIAL}#rule-gone"], "category": "keyword", "half": "held-out"}
+RIGHT = {"query": "解の公式", "gold": [FORMULA], "category": "keyword"}
+WRONG = {"query": "平方完成", "gold": [f"{MATERIAL}#rule-gone"], "category": "keyword"}
 ADMIN = {"Authorization": f"Bearer {ADMIN_KEY}"}
-OFF = {"query": "zzzz", "gold": [], "category": "off-topic", "half": "dev"}
+OFF = {"query": "zzzz", "gold": [], "category": "off-topic"}
 
 
 @pytest.fixture(scope="module")
@@ -51,34 +50,32 @@ def labels(operator: Operator, *lines: Mapping[str, Any] | str, name: str = "lab
     return operator.file(name, "\n".join(texts).encode())
 
 
-def test_the_report_says_what_an_agent_gets_and_why_not(filled: Operator) -> None:
-    shown = filled.sakuin("eval", labels(filled, RIGHT, WRONG, OFF))
-    assert shown.code == 0
-    assert shown.out.startswith("3 questions to search_knowledge, 2 with an answer, 1 without\n")
-    assert "1 no relevant result among the first 5" in shown.out
+def test_questions_without_a_good_match_or_an_expected_link_are_listed_with_the_reason(filled: Operator) -> None:
+    shown = filled.sakuin("eval", labels(filled, RIGHT, WRONG, OFF, {"query": "qqqq"}))
+    assert shown.code == 1
+    assert shown.out.startswith("1 of 4 without a good match\n  qqqq  other, line 4\n")
+    assert "1 of 4 without an expected link among the first 5" in shown.out
     assert f"expected {MATERIAL}#rule-gone" in shown.out
     assert "Nothing is indexed under this id." in shown.out
+    assert "4 questions to search_knowledge, 2 listed" in shown.out
     assert "\x1b" not in shown.out
+    right = filled.sakuin("eval", labels(filled, RIGHT, OFF))
+    assert (right.code, "2 questions to search_knowledge, 0 listed" in right.out) == (0, True)
 
 
-def test_figures_are_given_for_each_variant_and_group(filled: Operator) -> None:
-    shown = filled.sakuin("eval", labels(filled, RIGHT, WRONG, OFF), "--json").document
-    assert set(shown["variants"]) == {"agent", "both legs", "words only", "vectors only"}
-    agent = shown["variants"]["agent"]
-    assert list(agent) == ["all", "dev", "held-out", "keyword", "off-topic"]
-    assert agent["all"]["recall@5"]["mean"] == 0.5
-    assert agent["dev"]["MRR@10"]["mean"] == 1.0
-    assert agent["off-topic"]["recognised"]["mean"] == 1.0
-    assert [failure["kind"] for failure in shown["failures"]] == ["missed"]
-    assert (shown["comparison"], shown["missed"], shown["bad_lines"]) == (None, [], [])
+def test_lines_of_text_and_a_list_of_exercises_are_asked(filled: Operator) -> None:
+    assert filled.sakuin("eval", filled.file("questions.txt", "解の公式\n平方完成\n".encode())).code == 0
+    page = "<ol><li>解の公式で解け<li>zzzz</ol>".encode()
+    asked = filled.sakuin("eval", filled.file("exam.html", page), "--json")
+    assert [(one["line"], one["failure"]) for one in asked.document["failed"]] == [(2, "no good match")]
 
 
 def test_a_bad_line_is_named_and_the_rest_is_measured(filled: Operator) -> None:
     file = labels(filled, RIGHT, '{"query": 1}', WRONG, {"query": "あ" * 1001, "gold": [FORMULA]})
     shown = filled.sakuin("eval", file, "--json")
     assert shown.code == 1
-    assert shown.document["questions"] == 2
-    assert [line["line"] for line in shown.document["bad_lines"]] == [2, 4]
+    assert shown.document["figures"]["all"]["questions"] == 2
+    assert [line["line"] for line in shown.document["run"]["bad_lines"]] == [2, 4]
     assert "line 2 is left out: " in filled.sakuin("eval", file).out
 
 
@@ -88,27 +85,42 @@ def test_a_file_without_a_question_is_an_error(filled: Operator, content: bytes)
     assert (shown.code, set(shown.document)) == (1, {"error"})
 
 
-def test_a_missed_floor_is_named_and_costs_the_exit_code(filled: Operator) -> None:
+def test_a_missed_bound_is_named_and_alone_costs_the_exit_code(filled: Operator) -> None:
     file = labels(filled, RIGHT, WRONG)
     assert filled.sakuin("eval", file, "--min", "recall@5=0.5", "--max", "refused=0").code == 0
     shown = filled.sakuin("eval", file, "--min", "recall@5=0.51")
     assert shown.code == 1
     assert shown.out.endswith("missed recall@5 ≥ 0.51: 0.500\n")
-    missed = filled.sakuin("eval", file, "--min", "keyword:hit@5=0.9", "--json").document["missed"]
-    assert missed == [{"side": "min", "measure": "hit@5", "value": 0.9, "group": "keyword", "seen": 0.5}]
+    missed = filled.sakuin("eval", file, "--min", "hit@5=0.9", "--json").document["missed"]
+    assert missed == [{"side": "min", "measure": "hit@5", "value": 0.9, "group": "all", "seen": 0.5}]
     assert filled.sakuin("eval", file, "--min", "much").code == 1
 
 
-def test_two_runs_are_compared_question_by_question(filled: Operator) -> None:
-    file, saved = labels(filled, RIGHT, WRONG), filled.folder / "before.json"
-    filled.sakuin("eval", file, "--save", saved)
-    corrected = labels(filled, RIGHT, {**WRONG, "gold": [SQUARE]}, name="corrected.jsonl")
-    same = filled.sakuin("eval", file, "--compare", saved, "--json").document["comparison"]
-    assert (same["left_out"], same["differences"]["recall@5"]["n"]) == (0, 2)
-    other = filled.sakuin("eval", corrected, "--compare", saved)
-    assert "Compared with the saved run" in other.out
-    assert "2 questions are in one run only" in other.out
-    assert filled.sakuin("eval", file, "--compare", file).code == 1
+def test_two_saved_runs_are_compared_and_a_lost_answer_costs_the_exit_code(filled: Operator) -> None:
+    file = labels(filled, RIGHT, {"query": "平方完成"})
+    before = filled.file("before.json", filled.sakuin("eval", file, "--json").out.encode())
+    filled.deployment.put(f"{MATERIAL}.html", a_page({"method-square": PAGE["method-square"]}))
+    after = filled.file("after.json", filled.sakuin("eval", file, "--json").out.encode())
+    filled.deployment.put(f"{MATERIAL}.html", a_page(PAGE))
+    shown = filled.sakuin("eval", "--compare", before, after)
+    assert shown.code == 1
+    assert shown.out.startswith("**Search**: 1 of 2 questions have another answer, 1 lost theirs.\n")
+    assert f"\n| lost | 解の公式 | [解の公式](</{FORMULA.replace('#', '.html#')}>) | " in shown.out
+    assert "\n| hit@5 | 1.000 | 0.000 | -1.000 | " in shown.out
+    same = filled.sakuin("eval", "--compare", before, before, "--json")
+    assert (same.code, same.document["changed"], same.document["questions"]) == (0, [], 2)
+    assert filled.sakuin("eval", "--compare", file, before).code == 1
+
+
+def test_two_deployments_are_compared_by_their_data_folders(filled: Operator) -> None:
+    for name in ("one", "other"):
+        filled.file(f"{name}/env", f"SAKUIN_URL={filled.deployment.url}\nSAKUIN_ADMIN_KEY={ADMIN_KEY}\n".encode())
+    folders = (filled.folder / "one", filled.folder / "other")
+    shown = filled.sakuin(
+        "eval", labels(filled, RIGHT, OFF), "--compare", *folders, "--json", SAKUIN_URL="http://127.0.0.1:9"
+    )
+    assert (shown.code, shown.document["questions"], shown.document["changed"]) == (0, 2, [])
+    assert filled.sakuin("eval", "--compare", *folders).code == 1
 
 
 def changed(operator: Operator, **members: object) -> Answer:
@@ -133,16 +145,16 @@ def test_a_tool_that_is_still_being_indexed_is_shown_to_be(filled: Operator) -> 
     assert "The tool's index is not ready (indexing)" in shown.out
 
 
-def asked(url: str, pauses: list[float]) -> EvaluationRun:
+def asked(url: str, pauses: list[float]) -> Run:
     """The run over one question, by a person who does not wait between tries."""
-    questions, _ = labelled_questions(json.dumps(RIGHT))
-    return ask_all(DeploymentClient(session(url, ADMIN_KEY)), questions, tool=None, k=5, sleep=pauses.append)
+    client = DeploymentClient(session(url, ADMIN_KEY))
+    return ask_all(client, [Question(1, "解の公式", (FORMULA,))], sleep=pauses.append)
 
 
 def test_a_deployment_that_stumbles_is_asked_again_and_one_that_is_gone_is_reported(filled: Operator) -> None:
     pauses: list[float] = []
     filled.deployment.failures += [503, 503]
-    assert asked(filled.deployment.url, pauses).failures == ()
+    assert asked(filled.deployment.url, pauses).answers[0].failure(5) is None
     assert pauses == [1.0, 3.0]
     filled.deployment.failures += [503, 503, 503]
     with pytest.raises(Unavailable, match="Sakuin could not answer"):
@@ -182,9 +194,3 @@ def test_a_leg_alone(filled: Operator) -> None:
     assert all(result["cosine"] is None for result in words["results"])
     vectors = filled.sakuin("explain", "解の公式", "--legs", "vectors", "--json").document
     assert all(result["matched"] == [] for result in vectors["results"])
-
-
-def test_a_tool_without_an_endpoint_says_which_setting_is_missing(filled: Operator) -> None:
-    shown = filled.sakuin("explain", "解の公式", "--tool", "search_columns")
-    assert shown.code == 1
-    assert "SAKUIN_TOOLS_MCP_URL" in shown.err

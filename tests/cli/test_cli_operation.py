@@ -1,14 +1,15 @@
-"""`sakuin gaps`, `reconcile` and `changes`."""
+"""`sakuin gaps`, `reconcile` and `status`."""
 
-import json
+import unicodedata
+from datetime import UTC, datetime
 
 import boto3
-import pytest
+from sakuin.platform.waiting import WorkRecords, WorkRow
 from sakuin.upkeep.refused_questions import Feedback, RefusedQuestions
+from sakuin_cli.terminal import minute
 
 from tests.builders import a_page
 from tests.cli.conftest import FORMULA, Operator
-from tests.cli.recorded import recorded
 from tests.functions import MATERIALS
 
 
@@ -34,7 +35,7 @@ def test_no_gap_says_whether_questions_are_recorded(operator: Operator) -> None:
     assert (shown.code, "RecordRefusedQuestions=true" in shown.out) == (0, True)
 
 
-def test_what_agents_say_of_answers_becomes_gaps_and_labels(operator: Operator) -> None:
+def test_what_agents_say_of_answers_becomes_gaps(operator: Operator) -> None:
     operator.deployment.put("a.html", a_page(FORMULA))
     feedback = Feedback(operator.deployment.client)
     for id, question, is_answered in (
@@ -47,14 +48,6 @@ def test_what_agents_say_of_answers_becomes_gaps_and_labels(operator: Operator) 
         feedback.record(id, question, is_answered)
     gaps = {gap["questions"][0]: gap["unanswered"] for gap in operator.sakuin("gaps", "--json").document["gaps"]}
     assert gaps == {"二次方程式を解く公式は": 1, "円周率の求め方は": 1}
-    written = operator.sakuin("eval", "labels.jsonl", "--bootstrap", "--feedback", "--json").document
-    assert written == {"file": "labels.jsonl", "questions": 1}
-    label = {"query": "二次方程式を解く公式は", "gold": ["a#rule-formula"], "category": "feedback"}
-    assert json.loads((operator.folder / "labels.jsonl").read_text()) == label
-    assert operator.sakuin("eval", "labels.jsonl", "--min", "hit@5=1").code == 0
-    elsewhere = operator.sakuin("eval", "b.jsonl", "--bootstrap", "--feedback", "--prefix", "b", "--json").document
-    assert elsewhere["questions"] == 0
-    assert operator.sakuin("eval", "labels.jsonl", "--feedback").code == 2
 
 
 def test_what_differs_is_shown_repaired_and_gone_the_next_time(operator: Operator) -> None:
@@ -68,9 +61,9 @@ def test_what_differs_is_shown_repaired_and_gone_the_next_time(operator: Operato
     assert found.code == 1
     assert found.document["findings"] == [
         {
-            "rule": "missing",
+            "rule": "differs",
             "where": "x.html",
-            "message": "It is in the bucket, but the index does not know it.",
+            "message": "The index has another version than the bucket, or none.",
             "repair": "the key is checked again",
         }
     ]
@@ -97,50 +90,116 @@ def test_one_side_alone_can_be_asked_for(operator: Operator) -> None:
     assert len(both.document["findings"]) == 1
 
 
-A, B = {"rule-a": "公式: 係数を代入する。"}, {"def-b": "判別式: 符号を調べる。"}
-
-
-@pytest.fixture
-def filled(operator: Operator) -> Operator:
-    """A library with one page."""
-    operator.deployment.put("x.html", a_page(A))
-    return operator
-
-
-def test_changes_are_printed_with_the_cursor_to_go_on(filled: Operator) -> None:
-    first = filled.sakuin("changes")
-    change, cursor = first.out.splitlines()
-    assert "  explanation.added    x#rule-a  " in change
-    name, cursor = cursor.split()
-    assert name == "cursor"
-    assert filled.sakuin("changes", "--since", cursor).out.splitlines() == [f"cursor  {cursor}"]
-    filled.deployment.put("x.html", a_page(B))
-    later = filled.sakuin("changes", "--since", cursor, "--json").document
-    assert {(each["kind"], each["id"]) for each in later["changes"]} == {
-        ("explanation.removed", "x#rule-a"),
-        ("explanation.added", "x#def-b"),
+def test_an_empty_library(operator: Operator) -> None:
+    assert operator.sakuin("status", "--json").document == {
+        "materials": {"ready": 0, "failed": 0},
+        "chunks": 0,
+        "competing": [],
+        "failed": [],
+        "last_indexed": None,
+        "work": {"count": 0, "oldest_seconds": 0, "reasons": [], "rows": []},
+        "queues": [
+            {"queue": queue, "waiting": 0, "in_flight": 0, "dead_letters": 0} for queue in ("material", "tool", "embed")
+        ],
     }
 
 
-def test_changes_are_read_until_there_are_no_more(operator: Operator) -> None:
-    answers = iter([{"changes": [{"id": n}], "cursor": str(n), "more": n < 2} for n in (1, 2)])
-    with recorded(lambda _method, _path, _body: (200, next(answers))) as url:
-        found = operator.sakuin("changes", "--json", SAKUIN_URL=url).document
-    assert found == {"changes": [{"id": 1}, {"id": 2}], "cursor": "2"}
+def test_messages_and_dead_letters_are_counted(operator: Operator) -> None:
+    sqs, environ = boto3.client("sqs"), operator.deployment.functions.environ
+    for _ in range(2):
+        sqs.send_message(QueueUrl=environ["EMBED_QUEUE_URL"], MessageBody="{}")
+    sqs.receive_message(QueueUrl=environ["EMBED_QUEUE_URL"], VisibilityTimeout=90)
+    sqs.send_message(QueueUrl=environ["TOOL_DEAD_LETTERS_URL"], MessageBody="poison")
+    shown = operator.sakuin("status").out
+    assert "embed queue: 1 waiting, 1 in flight" in shown
+    assert "1 dead letter: fix the cause, then run `sakuin redrive`" in shown
 
 
-def test_some_kinds_are_asked_for(filled: Operator) -> None:
-    filled.deployment.put("bad.html", b"\xff\xfe\x00\x00 no page")
-    found = filled.sakuin("changes", "--kind", "page.failed", "--json").document
-    assert [each["id"] for each in found["changes"]] == ["bad"]
-    wrong = filled.sakuin("changes", "--kind", "everything")
-    assert (wrong.code, "'kind' must be" in wrong.err) == (1, True)
+def test_failures_and_waiting_keys_are_listed_with_their_reasons(operator: Operator) -> None:
+    nfc, nfd = (unicodedata.normalize(form, "が.html") for form in ("NFC", "NFD"))
+    operator.deployment.put(nfc, a_page(FORMULA))
+    operator.deployment.put(nfd, a_page(FORMULA))
+    operator.deployment.put("empty.html", b"")
+    document = operator.sakuin("status", "--json").document
+    assert document["materials"] == {"ready": 1, "failed": 1}
+    assert document["chunks"] == 1
+    assert document["competing"] == [{"material": "が", "key": nfd}]
+    assert document["failed"] == [
+        {"material": "empty", "key": "empty.html", "error": "The file is empty. Upload the built page again."}
+    ]
+    shown = operator.sakuin("status")
+    assert shown.code == 0
+    assert "✗ empty  The file is empty." in shown.out
+    assert "… が  " in shown.out
 
 
-@pytest.mark.parametrize(
-    ("setting", "arguments"), [("SAKUIN_API_KEY", []), ("SAKUIN_TOOLS_API_KEY", ["--tools"])], ids=["pages", "tools"]
-)
-def test_a_wrong_key_is_named(filled: Operator, setting: str, arguments: list[str]) -> None:
-    url = filled.deployment.url + "/mcp/00000000-0000-0000-0000-000000000001"
-    refused = filled.sakuin("changes", *arguments, SAKUIN_TOOLS_MCP_URL=url, **{setting: "sk_sakuin_" + "x" * 43})
-    assert (refused.code, f"The key is not valid. Correct {setting}" in refused.err) == (1, True)
+def test_one_material_with_all_its_fields(operator: Operator) -> None:
+    version = operator.deployment.put("junior/x.html", a_page(FORMULA))
+    document = operator.sakuin("status", "--material", "junior/x", "--json").document
+    assert document["status"] == "ready"
+    assert document["chunks_count"] == 1
+    assert document["indexed_version_id"] == document["version_id"] == version
+    assert "junior/x.html" in operator.sakuin("status", "--material", "junior/x").out
+
+
+def test_an_unknown_material_is_a_failure(operator: Operator) -> None:
+    # Another material begins with the same letters.
+    operator.deployment.put("junior/xy.html", a_page(FORMULA))
+    shown = operator.sakuin("status", "--material", "junior/x", "--json")
+    assert shown.code == 1
+    assert "junior/x" in shown.document["error"]
+
+
+REASON = "OpenAI refused the key; this waits for openai and continues automatically after the correction"
+
+
+def waiting(operator: Operator, *rows: WorkRow) -> None:
+    """Lets these wait for OpenAI."""
+    records, since = WorkRecords(operator.deployment.client), datetime.now(UTC).isoformat()
+    for row in rows:
+        records.begin(row, "m1")
+        records.wait(row, "m1", since=since, reason=REASON, vendor="openai", seconds=60)
+
+
+def page(name: str) -> WorkRow:
+    return WorkRow("page", name, source={"bucket": "materials", "key": f"{name}.html"})
+
+
+def test_what_waits_is_shown_with_its_reason_and_since_when(operator: Operator) -> None:
+    waiting(operator, *(page(f"junior/{name}") for name in "abcde"))
+    work = operator.sakuin("status", "--json").document["work"]
+    assert (work["count"], work["reasons"]) == (
+        5,
+        [{"vendor": "openai", "reason": REASON, "count": 5, "reason_code": "other"}],
+    )
+    first = work["rows"][0]
+    expected = {"kind": "page", "subject": "junior/a", "reason": REASON, "vendor": "openai"}
+    assert expected.items() <= first.items()
+    shown = operator.sakuin("status").out
+    assert f"… 5 waiting  {REASON}" in shown
+    assert f"    since {minute(first['since'])}: junior/a, " in shown
+    assert " and 2 more" in shown
+
+
+def test_more_work_than_is_listed_is_counted(operator: Operator) -> None:
+    operator.deployment.sql.execute(
+        "insert into authored_file (key, work) select n || '/learns.yml', jsonb_build_object("
+        "'since', now(), 'reason', 'away', 'vendor', null, 'until', now()) from generate_series(1, 203) n"
+    )
+    work = operator.sakuin("status", "--json").document["work"]
+    assert (work["count"], len(work["rows"])) == (203, 200)
+    assert "… 203 waiting  away" in operator.sakuin("status").out
+
+
+def test_a_page_shows_since_when_and_why_its_newest_version_waits(operator: Operator) -> None:
+    operator.deployment.put("junior/x.html", a_page(FORMULA))
+    waiting(operator, page("junior/x"))
+    document = operator.sakuin("status", "--material", "junior/x", "--json").document
+    assert (document["status"], document["waiting"]["reason"]) == ("ready", REASON)
+    assert "… waiting since " in operator.sakuin("status", "--material", "junior/x").out
+
+
+def test_a_page_that_is_only_on_its_way_is_known(operator: Operator) -> None:
+    waiting(operator, page("junior/new"))
+    document = operator.sakuin("status", "--material", "junior/new", "--json").document
+    assert (document["status"], document["waiting"]["reason"]) == ("waiting", REASON)

@@ -46,17 +46,13 @@ def rows(operator: Operator, table: str) -> list[tuple[object, ...]]:
 
 def test_a_file_becomes_a_table_and_then_its_next_version(operator: Operator, project: str) -> None:
     table = put(operator, project)
+    assert rows(operator, table)[0][0] == "columns"
     file = operator.file("other.json", b'\xef\xbb\xbf{"a":"\\ud800"}')
     replaced = operator.sakuin("table", "put", file, "--id", table, "--name", "新", "--json")
     assert replaced.document == {"table_id": table, "version": 2}
     assert rows(operator, table) == [("新", 2, '{"a":"\\ud800"}')]
     assert operator.sakuin("table", "rm", table).code == 0
     assert operator.sakuin("table", "rm", table).code == 1
-
-
-def test_a_table_is_called_as_its_file_unless_it_gets_a_name(operator: Operator, project: str) -> None:
-    assert rows(operator, put(operator, project))[0][0] == "columns"
-    file = operator.file("x.json", b"1")
     named = operator.sakuin("table", "put", file, "--project", project, "--name", "記事", "--json").document["table_id"]
     assert rows(operator, named)[0][0] == "記事"
 
@@ -139,12 +135,6 @@ def test_a_file_that_is_no_json_is_refused_before_anything_is_sent(operator: Ope
     assert operator.deployment.sql.execute("select count(*) from context_table").fetchone() == (0,)
 
 
-def test_without_a_project_it_explains_how_to_name_one(operator: Operator) -> None:
-    refused = operator.sakuin("table", "put", operator.file("x.json", b"1"))
-    assert refused.code == 1
-    assert "--project" in refused.err
-
-
 def test_a_table_says_how_long_a_string_has_to_be(operator: Operator, project: str) -> None:
     file = operator.file("x.json", b"1")
     table = operator.sakuin("table", "put", file, "--project", project, "--chunk-threshold", "80", "--json").document[
@@ -162,22 +152,27 @@ def test_a_table_says_how_long_a_string_has_to_be(operator: Operator, project: s
     assert operator.sakuin("table", "change", table, "--chunk-threshold", "0").code == 2
 
 
-def test_people_read_what_the_scan_found_and_a_warning_if_that_is_nothing(operator: Operator) -> None:
-    scan = {"strings_count": 1412, "large_strings_count": 309, "chunk_threshold_chars": 200, "warning": None}
+CREATE = ("tool", "create", "--table", "t", "--json-path", "", "--name", "search_x", "--project", "p", "--wait")
+STATUS = ("status", "--tool", "tool-1")
+SCANNED = {"strings_count": 1412, "large_strings_count": 309, "chunk_threshold_chars": 200, "warning": None}
+NOTHING = {**SCANNED, "large_strings_count": 0, "warning": "None of 1,412 strings …"}
+EMBEDDING = {"state": "indexing", "chunks_count": 3_101, "indexed_chunks_count": 224, "minutes_left": 48}
 
-    def answer(_method: str, _path: str, _body: bytes) -> tuple[int, object]:
-        return 201, {"id": "tool-1", "name": "search_x", "metadata": {"search_index": {"state": "ready", **scan}}}
 
-    words = ("tool", "create", "--table", "t", "--json-path", "", "--name", "search_x", "--project", "p", "--wait")
-    with recorded(answer) as url:
-        created = operator.sakuin(*words, SAKUIN_URL=url)
-        assert created.out.splitlines()[1:] == [
-            "  state  ready",
-            "  found  1,412 strings, 309 with at least 200 characters",
-        ]
-        scan |= {"large_strings_count": 0, "warning": "None of 1,412 strings …"}
-        shown = operator.sakuin("status", "--tool", "tool-1", SAKUIN_URL=url).out
-        assert shown.splitlines()[-1] == "warning  None of 1,412 strings …"
+@pytest.mark.parametrize(
+    ("command", "index", "last_line"),
+    [
+        (CREATE, {"state": "ready", **SCANNED}, "  found  1,412 strings, 309 with at least 200 characters"),
+        (STATUS, {"state": "ready", **NOTHING}, "warning  None of 1,412 strings …"),
+        (STATUS, EMBEDDING, "            progress  Waiting for embeddings, about 48 minutes"),
+    ],
+)
+def test_people_read_what_the_scan_found_a_warning_and_how_long_a_tool_waits(
+    operator: Operator, command: tuple[str, ...], index: dict[str, object], last_line: str
+) -> None:
+    tool = {"id": "tool-1", "name": "search_x", "metadata": {"search_index": index}}
+    with recorded(lambda *_: (201, tool)) as url:
+        assert operator.sakuin(*command, SAKUIN_URL=url).out.splitlines()[-1] == last_line
 
 
 def test_a_tool_is_created_shown_and_deleted(operator: Operator, project: str) -> None:
@@ -202,23 +197,8 @@ def test_a_tool_that_is_waited_for_is_shown_when_it_is_ready(operator: Operator)
         return 201, {"id": "tool-1", "name": "search_x", "metadata": {"search_index": {"state": next(states)}}}
 
     with recorded(answer) as url:
-        created = operator.sakuin(
-            *("tool", "create", "--table", "t", "--json-path", "", "--name", "search_x", "--project", "p", "--wait"),
-            "--json",
-            SAKUIN_URL=url,
-        )
+        created = operator.sakuin(*CREATE, "--json", SAKUIN_URL=url)
     assert (created.code, created.document) == (0, {"tool_id": "tool-1", "search_index": {"state": "ready"}})
-
-
-def test_a_tool_that_waits_for_embeddings_says_how_long(operator: Operator) -> None:
-    index = {"state": "indexing", "chunks_count": 3_101, "indexed_chunks_count": 224, "minutes_left": 48}
-
-    def answer(_method: str, _path: str, _body: bytes) -> tuple[int, object]:
-        return 200, {"id": "tool-1", "name": "search_x", "metadata": {"search_index": index}}
-
-    with recorded(answer) as url:
-        shown = operator.sakuin("status", "--tool", "tool-1", SAKUIN_URL=url).out
-    assert "progress  Waiting for embeddings, about 48 minutes" in shown
 
 
 def test_an_endpoint_is_created_bound_closed_and_given_another_key(operator: Operator, project: str) -> None:

@@ -12,7 +12,7 @@ import httpx
 import pytest
 from sakuin.errors import Unavailable
 from sakuin_cli.client import DeploymentClient
-from sakuin_cli.site.changes import Change, push_files
+from sakuin_cli.site.changes import Change, await_learns, push_files
 from sakuin_cli.site.library import LibraryFiles
 from sakuin_cli.site.uploads import Upload, folder_path, uploads_below, uploads_of
 from sakuin_local.supabase.database import Database
@@ -28,6 +28,7 @@ LEARNS = ["公式を使う方法", "値を求める方法", "式を作る方法"
 def test_a_folders_pages_keep_their_paths_and_are_searchable_afterwards(operator: Operator) -> None:
     operator.file("site/junior/式.html")
     operator.file("site/css/site.css", b"p {}")
+    operator.file("site/.git/x.html")
     pushed = operator.sakuin("push", operator.folder / "site", "--json")
     assert pushed.code == 0
     assert pushed.err == ""
@@ -48,6 +49,7 @@ def test_a_folders_pages_keep_their_paths_and_are_searchable_afterwards(operator
                 "material": "junior/式",
                 "explanations": 1,
                 "headings_without_id": 0,
+                "words": document["pages"][0]["words"],
             }
         ],
         "learns_files": [],
@@ -56,6 +58,7 @@ def test_a_folders_pages_keep_their_paths_and_are_searchable_afterwards(operator
         "deleted": [],
         "warnings": [],
     }
+    assert {**document["pages"][0]["words"], "searched": 0} == {"searched": 0, "lost": 0, "left_out": {}}
     chunk = operator.sakuin("chunk", "junior/式#rule-formula", "--json").document["chunk"]
     assert chunk["title"] == "解の公式"
 
@@ -79,9 +82,26 @@ def test_a_single_page_lands_in_the_folder_that_was_named(operator: Operator, pr
     assert [(file["key"], file["outcome"]) for file in document["pages"]] == [(key, "applied")]
 
 
-def test_a_folder_outside_the_library_is_refused(operator: Operator) -> None:
-    refused = operator.sakuin("push", operator.file("x.html"), "--prefix", "junior/../..")
-    assert (refused.code, "`..`" in refused.err) == (1, True)
+@pytest.mark.parametrize(
+    ("arguments", "settings", "code", "sentence"),
+    [
+        (("x.html", "--prefix", "junior/../.."), {}, 1, "`..`"),
+        (("notes",), {}, 1, "There is no page"),
+        (("nowhere.html",), {}, 2, "does not exist"),
+        (("notes/style.css",), {}, 2, "is not an .html file"),
+        (("x.html", "--delete"), {}, 2, "It needs folders"),
+        (("x.html",), {"SAKUIN_ADMIN_KEY": "wrong"}, 1, "sakuin: The admin key is not valid."),
+    ],
+)
+def test_what_cannot_be_pushed_is_refused_before_anything_is_uploaded(
+    operator: Operator, arguments: tuple[str, ...], settings: dict[str, str], code: int, sentence: str
+) -> None:
+    operator.file("x.html")
+    operator.file("notes/style.css", b"")
+    refused = operator.sakuin("push", *arguments, **settings)
+    assert (refused.code, refused.out, operator.deployment.keys()) == (code, "", [])
+    assert sentence in " ".join(refused.err.replace("│", " ").split())
+    assert ADMIN_KEY not in refused.err
 
 
 def test_the_library_s_own_prefix_comes_before_the_folder(database: Database, tmp_path: Path) -> None:
@@ -140,33 +160,6 @@ def test_a_page_that_is_not_searchable_in_time_is_listed(operator: Operator) -> 
     assert ([file["key"] for file in document["pending"]], document["failed"]) == (["slow.html"], [])
 
 
-def test_a_folder_without_pages_is_a_failure_with_a_sentence(operator: Operator) -> None:
-    operator.file("site/notes.txt", b"")
-    pushed = operator.sakuin("push", operator.folder / "site", "--json")
-    assert pushed.code == 1
-    assert "no .html file" in pushed.document["error"]
-
-
-@pytest.mark.parametrize("place", ["nowhere.html", "style.css"])
-def test_other_files_and_missing_ones_are_wrong_usage(operator: Operator, place: str) -> None:
-    operator.file("style.css", b"")
-    assert operator.sakuin("push", operator.folder / place).code == 2
-
-
-def test_hidden_folders_are_left_out(operator: Operator) -> None:
-    operator.file("site/.git/x.html")
-    operator.file("site/x.html")
-    assert operator.sakuin("push", operator.folder / "site", "--json").document["pushed"] == 1
-
-
-def test_a_wrong_key_is_noticed_before_anything_is_uploaded(operator: Operator) -> None:
-    pushed = operator.sakuin("push", operator.file("x.html"), SAKUIN_ADMIN_KEY="wrong")
-    assert (pushed.code, pushed.out) == (1, "")
-    assert pushed.err.startswith("sakuin: The admin key is not valid.")
-    assert ADMIN_KEY not in pushed.err
-    assert operator.deployment.keys() == []
-
-
 def test_a_bucket_that_cannot_be_written_to_is_one_sentence(operator: Operator) -> None:
     for name in "abc":
         operator.file(f"{name}.html")
@@ -203,14 +196,31 @@ def test_each_page_is_named_with_its_explanations_and_headings_without_an_id(ope
     operator.file("site/cms/momentum.html", HEADINGS)
     operator.file("site/cms/nothing.html", b"<title>Nothing</title><p>")
     operator.file("site/x.html")
-    operator.file("site/notes.md", b"# Notes")
+    operator.file("site/notes.txt", b"Notes")
     pushed = operator.sakuin("push", operator.folder / "site")
     assert pushed.code == 0
-    assert "! cms/momentum: 2 explanations, 2 headings without a usable id\n" in pushed.out
-    assert "! cms/nothing: 0 explanations\n" in pushed.out
-    assert "  x: 1 explanation\n" in pushed.out
-    assert "notes.md (Markdown: push the page that is built from it)" in pushed.out
+    assert (
+        "! cms/momentum: 2 explanations, 2 headings without a usable id, 4 words searched, 0 left out, 0 lost\n"
+        in pushed.out
+    )
+    assert "! cms/nothing: 0 explanations, 0 words searched, " in pushed.out
+    assert "  x: 1 explanation, " in pushed.out
+    assert "notes.txt (not HTML)" in pushed.out
     assert "3 of 3 pages searchable, 3 explanations, in" in pushed.out
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "cp932"])
+@pytest.mark.parametrize(
+    "head",
+    ["<html><head><title>T</title></head>", "\n<!doctype html>\n<!-- <head> --><html lang=ja>", "<title>T</title>", ""],
+)
+def test_the_file_of_a_site_says_how_its_pages_are_indexed(operator: Operator, head: str, encoding: str) -> None:
+    declared = "<meta charset=Shift_JIS>" if encoding == "cp932" else ""
+    operator.file("site/x.html", f"{head}{declared}<h1 id=t>表</h1><p>y</p><p id=rule-a>z</p>".encode(encoding))
+    for index, anchors in {"": ["t", "rule-a"], "ids": ["rule-a"], "headings": ["t"]}.items():
+        operator.file("sakuin.toml", f'pages = "site"\nindex = "{index}"\n'.encode())
+        planned = operator.sakuin("push", operator.folder / "site", "--dry-run", "--json").document
+        assert [one["id"] for one in planned["pages"][0]["explanations"]] == [f"x#{anchor}" for anchor in anchors]
 
 
 def test_the_learns_of_other_pages_are_not_dropped_without_being_asked(operator: Operator) -> None:
@@ -232,10 +242,9 @@ def test_the_learns_of_other_pages_are_not_dropped_without_being_asked(operator:
 
 def test_the_synonyms_of_others_are_not_dropped_without_being_asked(operator: Operator) -> None:
     operator.deployment.put("synonyms.yml", "- [速さの公式, みはじ]\n- [一次関数の傾き, グラフの坂]\n".encode())
-    file = operator.file("synonyms.yml", "- [速さの公式, みはじ, はじき]\n".encode())
-    refused = operator.sakuin("push", file)
+    refused = operator.sakuin("push", operator.file("synonyms.yml", "- [速さの公式, みはじ, はじき]\n".encode()))
     assert (refused.code, "一次関数の傾き, グラフの坂" in refused.out, "みはじ" in refused.out) == (1, True, False)
-    assert operator.sakuin("push", file, "--replace").code == 0
+    assert operator.sakuin("push", "synonyms.yml", "--replace").code == 0
 
 
 def test_entries_of_learns_without_a_page_or_an_anchor_are_named(operator: Operator) -> None:
@@ -312,7 +321,6 @@ def test_what_is_gone_from_a_folder_is_deleted_only_when_asked(operator: Operato
     deleted = operator.sakuin(*push, "--delete", "--yes", "--json")
     assert (deleted.code, deleted.document["deleted"]) == (0, ["physics/gone.html", "physics/sub/synonyms.yml"])
     assert operator.deployment.keys() == ["_sakuin/canary.html", "other/x.html", "physics/x.html"]
-    assert operator.sakuin("push", operator.folder / "site" / "x.html", "--delete").code == 2
 
 
 def test_without_a_prefix_only_folders_that_the_push_has_lose_what_is_gone(operator: Operator) -> None:
@@ -352,6 +360,24 @@ def test_a_page_that_loses_many_explanations_is_pushed_only_when_asked(
         assert operator.sakuin("push", page, "--yes", "--json").document["pages"][0]["explanations"] == after
 
 
+def test_a_page_that_loses_every_link_of_golden_questions_is_pushed_only_when_asked(operator: Operator) -> None:
+    boxes = {
+        "rule-formula": "解の公式: 係数を代入して二次方程式を解く公式です。",
+        "rule-discriminant": "判別式: 解の個数は判別式の符号で分かる。",
+        "method-square": "平方完成: 平方の形に直して頂点を求める。",
+    }
+    operator.file("sakuin.toml", b'pages = "site"\n')
+    golden = [{"query": anchor, "gold": [f"junior/x#{anchor}"]} for anchor in ("rule-formula", "rule-discriminant")]
+    operator.file("golden.jsonl", "\n".join(map(json.dumps, golden)).encode())
+    operator.deployment.put("junior/x.html", a_page(boxes))
+    operator.file("site/junior/x.html", a_page({"method-square": boxes["method-square"]}))
+    pushed = operator.sakuin("push")
+    lost = "junior/x would lose every link that golden questions open: #rule-discriminant, #rule-formula"
+    assert (pushed.code, lost in pushed.err, operator.deployment.keys()) == (1, True, ["junior/x.html"])
+    operator.file("site/junior/x.html", a_page({"rule-formula": boxes["rule-formula"]}))
+    assert operator.sakuin("push").code == 0
+
+
 def test_a_page_that_cannot_be_read_loses_nothing(operator: Operator) -> None:
     page = operator.file("x.html", rules(*range(9)))
     operator.sakuin("push", page)
@@ -388,39 +414,51 @@ def test_a_description_in_sakuin_toml_is_what_agents_read_and_describe_changes_i
 def test_pages_that_wait_for_embeddings_say_so_and_how_long(operator: Operator) -> None:
     for name in "abc":
         operator.file(f"{name}.html")
-    waits = work_row("b.html", "Waiting for embeddings, about 3 minutes", attempts=0)
-    fails = work_row("b.html", "The embedding service did not answer", attempts=1)
-    later = "; see `sakuin status`"
-    for row, late, first in (
+    reason, later = "Waiting for embeddings, about 3 minutes", "; see `sakuin status`"
+    for late, first in (
         # One of three is applied, and the others take as long.
-        (waits, {"b.html", "c.html"}, "Waiting for embeddings, about 1 minute" + later),
-        (waits, {"a.html", "b.html", "c.html"}, waits["reason"] + later),
-        (fails, {"a.html", "b.html", "c.html"}, "not searchable after 0 s; see `sakuin status`"),
+        ({"b.html", "c.html"}, "Waiting for embeddings, about 1 minute" + later),
+        ({"a.html", "b.html", "c.html"}, "not searchable after 0 s" + later),
     ):
-        files = {file.key: file.reason for file in pushed_from(operator.folder, late=late, work=[row])}
-        assert (files["b.html"], files["c.html"]) == (row["reason"] + later, first)
-
-
-def work_row(key: str, reason: str, *, attempts: int) -> dict[str, Any]:
-    named = {"kind": "file", "subject": key, "index": "", "state": "retrying", "reason": reason, "vendor": None}
-    return {**named, "attempts": attempts, "since": "2026-11-25T00:00:00Z", "retry_at": "2026-11-25T00:03:00Z"}
+        waiting = [{"subject": "b.html", "since": "2026-11-25T00:00:00Z", "reason": reason}]
+        files = {file.key: file.reason for file in pushed_from(operator.folder, late=late, waiting=waiting)}
+        assert (files["b.html"], files["c.html"]) == (reason + later, first)
 
 
 def pushed_from(
-    folder: Path, *, late: Collection[str] = (), work: Sequence[dict[str, Any]] = (), open_for: int = 100
+    folder: Path, *, late: Collection[str] = (), waiting: Sequence[dict[str, Any]] = (), open_for: int = 100
 ) -> list[Change]:
     """What becomes of a folder's files at a deployment that takes `open_for` uploads, and applies all but `late`."""
 
     def applied(request: httpx.Request) -> httpx.Response:
-        if request.method == "GET":
-            return httpx.Response(200, json={"counts": {}, "work": work})
         asked = [one for one in json.loads(request.content)["versions"] if one["key"] not in late]
-        return httpx.Response(200, json={"receipts": [{**one, "outcome": "applied", "reason": None} for one in asked]})
+        results = [{**one, "outcome": "applied", "reason": None} for one in asked]
+        return httpx.Response(200, json={"results": results, "waiting": waiting})
 
     client = DeploymentClient(httpx.Client(transport=httpx.MockTransport(applied), base_url="http://sakuin"))
     uploads = uploads_below([folder], folder="")
     library = FewFiles(client, "", open_for)
     return push_files(library, uploads, seconds=0, on_progress=lambda _phase, _done, _total: None)
+
+
+def test_a_learns_file_alone_waits_for_the_pages_that_it_changes(tmp_path: Path) -> None:
+    (tmp_path / "learns.yml").write_text("a: {rule-a: [one, two, three]}")
+    answers = iter([[["old"]], [["one", "two", "three"]]])
+
+    def respond(request: httpx.Request) -> httpx.Response:
+        if request.url.path.endswith("/files"):
+            return httpx.Response(200, json={"files": {"a.html": "1", "learns.yml": "2"}, "next_cursor": None})
+        (given,) = next(answers)
+        chunk = {"anchor": "rule-a", "learns": given, "learns_given": given}
+        return httpx.Response(200, json={"materials": {"a": [chunk]}})
+
+    library = LibraryFiles(
+        DeploymentClient(httpx.Client(transport=httpx.MockTransport(respond), base_url="http://sakuin")), ""
+    )
+    pushed = [Change("learns.yml", None, f"{tmp_path}/learns.yml", "v1", "applied")]
+    (still,) = await_learns(library, pushed, seconds=0)
+    assert (still.outcome, (still.reason or "").partition(";")[0]) == ("pending", "1 of its pages wait")
+    assert await_learns(library, pushed, seconds=0) == pushed
 
 
 @dataclass(frozen=True)
@@ -441,7 +479,7 @@ class FewFiles(LibraryFiles):
 
 
 def test_pages_and_learns_files_go_up_and_the_rest_is_named_with_a_reason() -> None:
-    others = ("x.css", "x.md", "x.htm", "X.HTML", "learns.yaml", "../x.html", "404.html", "api/_modules/x.html")
+    others = ("x.css", "genindex.md", "x.htm", "X.HTML", "learns.yaml", "../x.html", "404.html", "api/_modules/x.html")
     places = [("s/a.html", "a.html"), ("s/learns.yml", "learns.yml"), *((place, place) for place in others)]
     uploads = uploads_of(places, folder="junior", material_prefix="site/")
     assert uploads.files == (
@@ -451,7 +489,7 @@ def test_pages_and_learns_files_go_up_and_the_rest_is_named_with_a_reason() -> N
     assert [page.path for page in uploads.pages] == ["s/a.html"]
     assert {one.path: one.reason for one in uploads.skipped} == {
         "x.css": "not HTML",
-        "x.md": "Markdown: push the page that is built from it",
+        "genindex.md": "made by the site generator",
         "x.htm": "rename it to .html",
         "X.HTML": "rename it to .html",
         "learns.yaml": "rename it to .yml",

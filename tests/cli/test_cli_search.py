@@ -33,7 +33,7 @@ def test_results_show_what_an_agent_gets(filled: Operator) -> None:
     found = filled.sakuin("search", "解の公式", "--top-k", "2")
     assert found.code == 0
     first, link, *learns_and_rest = found.out.splitlines()
-    assert first.startswith(" 1  解の公式  rule  ")
+    assert first.startswith(" 1  解の公式  ")
     assert link == f"    /{LONG}.html#rule-formula"
     assert learns_and_rest[0].startswith("    ・")
     assert "\x1b" not in found.out
@@ -42,12 +42,12 @@ def test_results_show_what_an_agent_gets(filled: Operator) -> None:
 def test_json_is_the_structured_answer_itself(filled: Operator) -> None:
     answer = filled.sakuin("search", "解の公式", "--json").document
     assert set(answer) == {"note", "query", "results", "no_good_match", "links"}
-    assert answer["results"][0]["id"] == f"{LONG}#rule-formula"
+    assert answer["results"][0]["url"] == f"/{LONG}.html#rule-formula"
 
 
 def test_filters_are_passed_on(filled: Operator) -> None:
     answer = filled.sakuin("search", "解の公式", "--type", "example", "--json").document
-    assert [result["type"] for result in answer["results"]] == ["example"]
+    assert [result["url"].rpartition("#")[2] for result in answer["results"]] == ["ex-formula"]
     assert filled.sakuin("search", "解の公式", "--in", "junior", "--json").document["results"]
     elsewhere = filled.sakuin("search", "解の公式", "--in", "senior")
     assert (elsewhere.code, "There is no folder 'senior'. There are: junior" in elsewhere.err) == (1, True)
@@ -62,11 +62,13 @@ def test_no_good_match_is_an_honest_answer(filled: Operator) -> None:
 
 
 def test_a_search_without_vectors_names_what_it_had_to_do_without(filled: Operator) -> None:
-    filled.deployment.functions.openai.statuses = [500] * 2
+    # A slow first request gets a second one beside it, and each is tried twice.
+    filled.deployment.functions.openai.statuses = [500] * 4
     found = filled.sakuin("search", "解の公式")
+    filled.deployment.functions.openai.statuses.clear()
     assert found.code == 0
     assert found.out.startswith("The embedding service does not answer, so only words were compared")
-    assert "解の公式  rule" in found.out
+    assert " 1  解の公式  " in found.out
 
 
 def test_a_question_that_is_read_in_another_way_shows_how(filled: Operator) -> None:
@@ -74,7 +76,6 @@ def test_a_question_that_is_read_in_another_way_shows_how(filled: Operator) -> N
     assert found.out.startswith('Searched for "平方完成"\n')
     answer = filled.sakuin("search", "へいほうかんせい", "--json").document
     assert answer["understood_as"] == "平方完成"
-    assert answer["results"][0]["matched"][0] == "平方完成"
 
 
 def test_another_tool_is_called_by_its_name(filled: Operator) -> None:
@@ -121,8 +122,8 @@ def test_exact_text_is_found_or_the_code_is_one(filled: Operator) -> None:
     found = filled.sakuin("find", "平方の形", "--in", "junior")
     assert (found.code, found.out.count("\n")) == (0, 1)
     assert f"/{LONG}.html#method-square:" in found.out
-    places = filled.sakuin("find", "公式(です|で解き)", "--pattern", "--material", LONG, "--json").document["places"]
-    assert {place["id"] for place in places} == {f"{LONG}#rule-formula", f"{LONG}#ex-formula"}
+    places = filled.sakuin("find", "公式", "--material", LONG, "--json").document["places"]
+    assert {place["id"] for place in places} >= {f"{LONG}#rule-formula", f"{LONG}#ex-formula"}
     assert filled.sakuin("find", "nowhere at all").code == 1
 
 

@@ -1,9 +1,13 @@
-"""`sakuin validate`."""
+"""`sakuin validate` and `init`."""
 
-import json
+import re
+import tomllib
+
+import yaml
 
 from tests.builders import a_page
 from tests.cli.conftest import FORMULA, Operator
+from tests.test_docs_commands import COMMANDS
 
 # Its only explanation is indexed; its box without an id is a warning.
 BOX = (
@@ -65,33 +69,17 @@ def test_errors_come_first_then_findings_come_by_material(operator: Operator) ->
     operator.file("site/z.html", b"%PDF-1.7")
     findings = operator.sakuin("validate", operator.folder / "site", "--json").document["findings"]
     assert list(findings[0]) == ["severity", "rule", "material", "anchor", "message"]
-    assert [(finding["severity"], finding["material"]) for finding in findings] == [
-        ("error", "z"),
-        ("warning", "a"),
-        ("warning", "b"),
+    assert [(finding["severity"], finding["rule"], finding["material"]) for finding in findings] == [
+        ("error", "unreadable-page", "z"),
+        ("warning", "nothing-indexed", "a"),
+        ("warning", "nothing-indexed", "b"),
     ]
 
 
 def test_boxes_of_pages_on_this_machine_are_those_of_the_setting(operator: Operator) -> None:
     operator.file("site/box.html", BOX)
     found = operator.sakuin("validate", operator.folder / "site", "--json", SAKUIN_BOX_SELECTORS=".note")
-    assert [finding["rule"] for finding in found.document["findings"]] == ["not-indexed"]
-
-
-def test_a_page_that_cannot_be_read_is_an_error_of_its_own(operator: Operator) -> None:
-    operator.file("site/bad.html", b"%PDF-1.7")
-    operator.file("site/links.html", LINKS)
-    document = operator.sakuin("validate", operator.folder / "site", "--json").document
-    assert [(finding["rule"], finding["material"]) for finding in document["findings"]] == [
-        ("unreadable-page", "bad"),
-        ("nothing-indexed", "links"),
-    ]
-
-
-def test_a_folder_without_pages_is_a_failure(operator: Operator) -> None:
-    operator.file("site/learns.yml", b"")
-    found = operator.sakuin("validate", operator.folder / "site", "--json")
-    assert (found.code, list(found.document)) == (1, ["error"])
+    assert [finding["rule"] for finding in found.document["findings"]] == ["not-indexed", "not-indexed"]
 
 
 def test_what_would_improve_a_page_by_headings_is_neither_an_error_nor_a_warning(operator: Operator) -> None:
@@ -119,22 +107,62 @@ def test_what_is_the_same_on_several_pages_is_printed_once(operator: Operator) -
     assert sum("page-by-headings" in line for line in lines) == 1
 
 
-def test_pages_are_checked_without_a_deployment_and_written_as_sarif(operator: Operator) -> None:
+def test_pages_are_checked_without_a_deployment(operator: Operator) -> None:
     operator.file("site/junior/x.html", a_page({"rule-x": "x: y"}) + b"\n<p><a href='#nowhere'>gone</a>")
     operator.file("site/box.html", BOX)
     operator.file("site/learns.yml", b"x: {rule-y: [x], rule-x: [a list of words]}\n")
     operator.file("site/junior/learns.yml", b"x: [")
     operator.file("site/synonyms.yml", b"x: [")
-    run = ("validate", operator.folder / "site", "--offline", "--strict", "--sarif", operator.folder / "log.sarif")
+    run = ("validate", operator.folder / "site", "--offline", "--strict")
     found = operator.sakuin(*run, SAKUIN_URL="", SAKUIN_ADMIN_KEY="")
     counts = "1 box-without-id, 1 unreadable-learns, 1 unreadable-synonyms, "
     assert found.out.splitlines()[-1].startswith(f"3 errors, 4 warnings: {counts}")
     assert (found.code, found.err) == (1, "")
-    (run_of_log,) = json.loads((operator.folder / "log.sarif").read_text())["runs"]
-    places = {one["ruleId"]: one["locations"][0]["physicalLocation"] for one in run_of_log["results"]}
-    assert set(places) == {
+    findings = operator.sakuin(*run, "--json", SAKUIN_URL="", SAKUIN_ADMIN_KEY="").document["findings"]
+    assert {one["rule"] for one in findings} == {
         *("unreadable-learns", "unreadable-synonyms", "box-without-id", "broken-link"),
         *("learns-completed", "learns-no-action", "learns-without-anchor"),
     }
-    assert places["broken-link"] == {"artifactLocation": {"uri": "site/junior/x.html"}, "region": {"startLine": 2}}
     assert operator.sakuin("validate", "--offline").code == 2
+    assert "There is no page" in operator.sakuin("validate", operator.file("empty/learns.yml", b"").parent).err
+
+
+def test_the_built_pages_are_the_folder_that_is_there_or_the_named_one(operator: Operator) -> None:
+    operator.file("site/public/x.html")
+    document = operator.sakuin("init", operator.folder / "site", "--prefix", "/docs/", "--json").document
+    assert (document["pages"], document["prefix"]) == ("public", "docs")
+    config = tomllib.loads((operator.folder / "site/sakuin.toml").read_text())
+    assert config == {"pages": "public", "prefix": "docs"}
+    assert operator.sakuin("init", "--pages", "a b", "--json").document["pages"] == "a b"
+
+
+def test_the_workflow_builds_checks_and_pushes_with_commands_that_there_are(operator: Operator) -> None:
+    assert operator.sakuin("init", "--pages", "my pages", "--build", 'hugo --title "x: y"').code == 0
+    workflow = yaml.safe_load((operator.folder / ".github/workflows/sakuin.yml").read_text())
+    runs = [step["run"] for step in workflow["jobs"]["pages"]["steps"] if "run" in step]
+    assert runs[0] == 'hugo --title "x: y"'
+    ours = re.findall(r"(?<![\w-])sakuin (?:validate|up|push|eval)\b[^\n|>;]*", "\n".join(runs))
+    assert [run.split()[1] for run in ours] == ["validate", "up", "push", "eval", "eval", "push"]
+    assert ours[0] == "sakuin validate 'my pages' --offline"
+    for run in ours:
+        options = {name for parameter in COMMANDS[run.split()[1]].params for name in parameter.opts}
+        assert set(re.findall(r"--[a-z-]+", run)) <= options
+
+
+def test_the_workflow_needs_one_address_and_one_key(operator: Operator) -> None:
+    assert operator.sakuin("init", "--prefix", "my docs").code == 0
+    text = (operator.folder / ".github/workflows/sakuin.yml").read_text()
+    push = yaml.safe_load(text)["jobs"]["pages"]["steps"][-1]
+    assert push["env"].keys() == {"SAKUIN_URL", "SAKUIN_PUSH_KEY"}
+    assert "aws" not in text.lower()
+    assert "id-token" not in text
+    assert "`sakuin keys new --for push --name NAME --in 'my docs'`" in text
+
+
+def test_a_folder_is_pushed_as_it_was_configured_and_nothing_is_overwritten_unless_forced(operator: Operator) -> None:
+    operator.file("public/x.html")
+    operator.file("sakuin.toml", b"mine")
+    refused = operator.sakuin("init")
+    assert (refused.code, "--force" in refused.err, (operator.folder / ".github").exists()) == (1, True, False)
+    assert "Pages are built into public" in operator.sakuin("init", "--force").out
+    assert operator.sakuin("push", "--json").document["pages"][0]["material"] == "x"

@@ -30,6 +30,7 @@ def test_a_saved_page_is_indexed_and_its_changes_are_printed(
     def saves() -> Iterator[None]:
         operator.file("site/x.html", a_page({"rule-stays": "stays: another", "def-new": "new: three"}))
         operator.file("site/same.html", a_page({"rule-same": "same: one"}))
+        operator.file("site/new.html", b"<h1 id=t>Tea</h1><p>Hot</p><h2 id=c>Cups</h2><p>Cups</p>")
         yield
         yield
         operator.file("site/broken.html", b"")
@@ -39,6 +40,7 @@ def test_a_saved_page_is_indexed_and_its_changes_are_printed(
     lines = watched(operator, monkeypatch, saves=saves())
     after = lines[lines.index(f"watching {operator.folder}/site; Ctrl-C ends it") + 1 :]
     assert [line.rpartition("  (")[0] for line in after] == [
+        "✓ new: 1 explanation, 2 words lost  + t",
         "✓ x: 2 explanations  + def-new  ~ rule-stays  - tip-goes",
         "✗ broken: 0 explanations  The file is empty. Upload the built page again.",
         "! same  it is gone here, and stays in the library without --delete",
@@ -65,6 +67,22 @@ def test_what_is_deleted_here_goes_when_asked_and_each_change_is_a_line_of_json(
     outcomes = [(one["material"], one["outcome"], one["changed"], one["removed"]) for one in changes]
     assert outcomes == [("y", "applied", ["rule-y"], []), ("x", "applied", [], ["rule-stays", "tip-goes"])]
     assert operator.deployment.keys() == ["y.html"]
+
+
+def test_a_whole_library_is_exactly_the_folder(operator: Operator, monkeypatch: pytest.MonkeyPatch) -> None:
+    for key in ("_sakuin/canary.html", "old/x.html", "top.html"):
+        operator.deployment.put(key, a_page(TWO, title=key))
+    operator.deployment.put("learns.yml", b"old/x: {rule-stays: [x]}")
+    operator.file("site/new/z.md", b"# New")
+
+    def saves() -> Iterator[None]:
+        assert operator.deployment.keys() == ["_sakuin/canary.html", "new/z.html"]
+        (operator.folder / "site/new/z.md").unlink()
+        yield
+
+    watched(operator, monkeypatch, "--whole", saves=saves())
+    assert operator.deployment.keys() == ["_sakuin/canary.html"]
+    watched(operator, monkeypatch, "--whole", saves=iter(()))
 
 
 def test_a_learns_file_may_lose_what_this_site_wrote_and_nothing_else(

@@ -35,26 +35,26 @@ def a_deployment(status: int, body: Any = None, text: str | None = None) -> Depl
 )
 def test_refusals_say_what_to_do(status: int, kind: type[SakuinError], sentence: str) -> None:
     with pytest.raises(kind, match=sentence):
-        a_deployment(status, text="<html>").status()
+        a_deployment(status, text="<html>").call("GET", "status")
 
 
 def test_a_deployments_own_sentence_is_passed_on() -> None:
     with pytest.raises(Unavailable, match="Supabase did not answer"):
-        a_deployment(503, {"detail": "Supabase did not answer"}).status()
+        a_deployment(503, {"detail": "Supabase did not answer"}).call("GET", "status")
     with pytest.raises(Invalid, match=r"^'name' is required$"):
-        a_deployment(422, {"detail": "'name' is required", "code": "invalid", "request_id": "r"}).status()
+        a_deployment(422, {"detail": "'name' is required", "code": "invalid", "request_id": "r"}).call("GET", "status")
 
 
 def test_another_program_at_the_address_is_noticed() -> None:
     with pytest.raises(Misconfigured, match="is not Sakuin"):
-        a_deployment(200, text="<html>hello</html>").status()
+        a_deployment(200, text="<html>hello</html>").call("GET", "status")
 
 
 def test_more_versions_than_a_request_may_have_are_asked_in_portions(operator: Operator) -> None:
     version = operator.deployment.put("x.html", a_page(FORMULA))
     client = DeploymentClient(session(operator.deployment.url, ADMIN_KEY))
     asked = [("x.html", version), *((f"{number}.html", "v") for number in range(1200))]
-    assert [result["outcome"] for result in client.upload_results(asked)] == ["applied"]
+    assert [result["outcome"] for result in client.upload_results(asked)[0]] == ["applied"]
 
 
 @pytest.fixture
@@ -110,7 +110,7 @@ def applied_after(failures: int) -> DeploymentClient:
 
     def answer(_request: httpx.Request) -> httpx.Response:
         result = {"key": "x.html", "version_id": "1", "outcome": "applied", "reason": None}
-        return httpx.Response(left.pop()) if left else httpx.Response(200, json={"receipts": [result]})
+        return httpx.Response(left.pop()) if left else httpx.Response(200, json={"results": [result], "waiting": []})
 
     return DeploymentClient(httpx.Client(transport=httpx.MockTransport(answer), base_url="http://sakuin"))
 

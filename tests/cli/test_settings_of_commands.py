@@ -1,9 +1,16 @@
-"""Where a command's settings come from."""
+"""Where a command's settings come from, and the functions' secret as operators write it."""
 
+import json
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
+import boto3
 import pytest
-from sakuin.errors import Misconfigured
+from moto import mock_aws
+from sakuin.errors import Conflict, Misconfigured, NotFound
+from sakuin_cli.deployment_keys import StoredSecret
+from sakuin_cli.rest import no_answer
 from sakuin_cli.settings import CommandSettings, environment, required
 
 LOCAL = """\
@@ -23,37 +30,37 @@ def project(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_the_nearest_data_folder_above_is_read(project: Path) -> None:
-    settings = environment({}, None, here=project / "pages" / "junior")
-    assert settings["SAKUIN_API_KEY"] == "sk_sakuin_a=b"
+AWS_OF_LOCAL = {"AWS_ENDPOINT_URL": "http://127.0.0.1:4566", "AWS_ACCESS_KEY_ID": "test"}
 
 
-def test_the_folder_that_is_named_is_read(project: Path, tmp_path: Path) -> None:
-    settings = environment({}, project / ".sakuin", here=Path("/"))
-    assert settings["SAKUIN_URL"] == "http://127.0.0.1:8787"
+@pytest.mark.parametrize(
+    ("environ", "aws", "bucket"),
+    [
+        ({}, AWS_OF_LOCAL, "local"),
+        # A person's own AWS account is not asked for a local bucket.
+        ({"AWS_ACCESS_KEY_ID": "AKIA", "AWS_PROFILE": "work", "AWS_SESSION_TOKEN": "t"}, AWS_OF_LOCAL, "local"),
+        # A bucket or a secret in the cloud is not looked for on this machine.
+        ({"SAKUIN_BUCKET": "cloud", "AWS_PROFILE": "work"}, {"AWS_PROFILE": "work"}, "cloud"),
+        ({"SAKUIN_SECRET": "sakuin/prod", "AWS_PROFILE": "work"}, {"AWS_PROFILE": "work"}, None),
+    ],
+)
+def test_the_nearest_file_above_completes_the_environment_with_one_source_for_aws(
+    project: Path, environ: dict[str, str], aws: dict[str, str], bucket: str | None
+) -> None:
+    settings = environment({**environ, "HOME": "/root"}, None, here=project / "pages" / "junior")
+    assert {name: value for name, value in settings.items() if name.startswith("AWS_")} == aws
+    assert (settings["SAKUIN_API_KEY"], settings["HOME"], settings.get("SAKUIN_BUCKET")) == (
+        *("sk_sakuin_a=b", "/root", bucket),
+    )
 
 
-def test_the_environment_wins(project: Path) -> None:
-    settings = environment({"SAKUIN_URL": "https://mine"}, None, here=project)
+def test_the_folder_that_is_named_is_read_and_the_environment_wins(project: Path) -> None:
+    settings = environment({"SAKUIN_URL": "https://mine"}, project / ".sakuin", here=Path("/"))
     assert (settings["SAKUIN_URL"], settings["SAKUIN_BUCKET"]) == ("https://mine", "local")
 
 
-def test_a_persons_own_aws_account_is_not_asked_for_a_local_bucket(project: Path) -> None:
-    mine = {"AWS_ACCESS_KEY_ID": "AKIA", "AWS_PROFILE": "work", "AWS_SESSION_TOKEN": "t", "HOME": "/root"}
-    settings = environment(mine, None, here=project)
-    aws = {name: value for name, value in settings.items() if name.startswith("AWS_")}
-    assert aws == {"AWS_ENDPOINT_URL": "http://127.0.0.1:4566", "AWS_ACCESS_KEY_ID": "test"}
-    assert settings["HOME"] == "/root"
-
-
-def test_a_bucket_in_the_cloud_is_not_looked_for_on_this_machine(project: Path) -> None:
-    settings = environment({"SAKUIN_BUCKET": "cloud", "AWS_PROFILE": "work"}, None, here=project)
-    aws = {name: value for name, value in settings.items() if name.startswith("AWS_")}
-    assert aws == {"AWS_PROFILE": "work"}
-
-
-def test_without_a_file_the_environment_is_enough(tmp_path: Path) -> None:
-    environ = {"SAKUIN_URL": "https://mine", "SAKUIN_API_KEY": "k"}
+@pytest.mark.parametrize("environ", [{"SAKUIN_URL": "https://mine", "SAKUIN_API_KEY": "k"}, {"SAKUIN_SECRET": "s"}])
+def test_without_a_file_an_address_or_the_secret_s_name_is_enough(tmp_path: Path, environ: dict[str, str]) -> None:
     assert environment(environ, tmp_path / "gone", here=tmp_path) == environ
 
 
@@ -61,17 +68,6 @@ def test_without_a_file_the_environment_is_enough(tmp_path: Path) -> None:
 def test_without_both_it_says_what_to_do(data: Path | None, hint: str) -> None:
     with pytest.raises(Misconfigured, match=f"run {hint} first .* or set SAKUIN_URL"):
         environment({}, data, here=Path("/"))
-
-
-def test_a_secret_in_the_cloud_is_not_looked_for_on_this_machine(project: Path) -> None:
-    settings = environment({"SAKUIN_SECRET": "sakuin/prod", "AWS_PROFILE": "work"}, None, here=project)
-    assert {name: value for name, value in settings.items() if name.startswith("AWS_")} == {"AWS_PROFILE": "work"}
-    # Pages must not go to a bucket of this name in another account.
-    assert "SAKUIN_BUCKET" not in settings
-
-
-def test_before_the_first_deployment_the_secrets_name_is_enough(tmp_path: Path) -> None:
-    assert environment({"SAKUIN_SECRET": "sakuin/prod"}, None, here=tmp_path) == {"SAKUIN_SECRET": "sakuin/prod"}
 
 
 def test_no_secret_is_in_a_representation() -> None:
@@ -93,3 +89,70 @@ def test_the_project_of_the_option_comes_before_the_one_of_the_settings() -> Non
     assert [settings.project_id(named) for named in ("other", None)] == ["other", "mine"]
     with pytest.raises(Misconfigured, match="--project"):
         CommandSettings.read({}).project_id(None)
+
+
+@pytest.mark.parametrize(
+    ("url", "right"),
+    [
+        ("http://127.0.0.1:8787/mcp", "SAKUIN_URL=http://127.0.0.1:8787"),
+        ("http://127.0.0.1:8787/v1/", "SAKUIN_URL=http://127.0.0.1:8787"),
+        ("127.0.0.1:8787", "SAKUIN_URL=http://127.0.0.1:8787"),
+    ],
+)
+def test_a_wrong_address_is_named_with_the_right_one(url: str, right: str) -> None:
+    with pytest.raises(Misconfigured, match=right):
+        CommandSettings.read({"SAKUIN_URL": url})
+
+
+def test_an_address_that_does_not_answer_names_the_proxy_of_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HTTP_PROXY", "http://127.0.0.1:1")
+    monkeypatch.setenv("http_proxy", "http://127.0.0.1:1")
+    monkeypatch.delenv("no_proxy", raising=False)
+    monkeypatch.delenv("NO_PROXY", raising=False)
+    assert "Unset HTTP_PROXY, or add sakuin.example to NO_PROXY" in no_answer("http://sakuin.example")
+    monkeypatch.setenv("no_proxy", "sakuin.example")
+    assert no_answer("http://sakuin.example").startswith("Sakuin does not answer at http://sakuin.example.")
+
+
+NAME = "sakuin/prod"
+
+
+@pytest.fixture
+def manager() -> Iterator[Any]:
+    """Secrets Manager, with a secret of one member."""
+    with mock_aws():
+        client = boto3.client("secretsmanager")
+        client.create_secret(Name=NAME, SecretString='{"openai_api_key": "sk"}')
+        yield client
+        client.delete_secret(SecretId=NAME, ForceDeleteWithoutRecovery=True)
+
+
+def functions_read(manager: Any) -> object:
+    # AWS gives the current version to those who ask for none; moto does so only until the label moves.
+    return json.loads(manager.get_secret_value(SecretId=NAME, VersionStage="AWSCURRENT")["SecretString"])
+
+
+def test_of_two_operators_the_second_gets_a_conflict_and_changes_nothing(manager: Any) -> None:
+    secret = StoredSecret(manager, NAME)
+    _, version_id = secret.read()
+    secret.replace({"first": "1"}, seen=version_id)
+    with pytest.raises(Conflict):
+        secret.replace({"second": "2"}, seen=version_id)
+    assert functions_read(manager) == {"first": "1"}
+    secret.replace({"third": "3"}, seen=secret.read()[1])
+    assert functions_read(manager) == {"third": "3"}
+
+
+def test_a_secret_that_is_not_there_is_not_found(manager: Any) -> None:
+    with pytest.raises(NotFound):
+        StoredSecret(manager, "gone").read()
+
+
+@pytest.mark.parametrize("text", ["no json", "[]", '"x"'])
+def test_a_secret_of_another_form_is_reported_and_not_shown(text: str, manager: Any) -> None:
+    manager.put_secret_value(SecretId=NAME, SecretString=text)
+    secret = StoredSecret(manager, NAME)
+    with pytest.raises(Misconfigured) as caught:
+        secret.read()
+    assert text not in str(caught.value)
+    assert text not in repr(secret)

@@ -1,7 +1,6 @@
 """The tools that the conformance suite calls, beside the product's own; none of them is in the product."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 from mcp import MCPError
@@ -102,25 +101,15 @@ ANSWERS: dict[str, Callable[[], CallToolResult]] = {
 SCHEMAS = {"json_schema_2020_12_tool": SCHEMA_2020_12, "test_headers": MIRRORED}
 
 
-@dataclass(frozen=True, slots=True)
-class ConformanceTools:
+class ConformanceTools(KnowledgeTools):
     """The knowledge tools, and behind them the suite's."""
-
-    knowledge: KnowledgeTools
 
     def listed(self) -> list[Tool]:
         fixtures = [Tool(name=name, description=name, input_schema=SCHEMAS.get(name, NOTHING)) for name in ANSWERS]
-        return [*self.knowledge.listed(), *fixtures]
-
-    def within(self, folder: str) -> "ConformanceTools":
-        assert folder == ""
-        return self
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self.knowledge, name)
+        return [*super().listed(), *fixtures]
 
     def input_schema(self, name: str) -> dict[str, Any] | None:
         return next((tool.input_schema for tool in self.listed() if tool.name == name), None)
 
     def call(self, name: str, arguments: dict[str, Any] | None) -> CallToolResult | None:
-        return ANSWERS[name]() if name in ANSWERS else self.knowledge.call(name, arguments)
+        return ANSWERS[name]() if name in ANSWERS else super().call(name, arguments)

@@ -7,10 +7,8 @@ from pathlib import Path
 
 import pytest
 import yaml
-from sakuin.mcp.app import McpApp
+from mangum import Mangum
 from sakuin.mcp.knowledge.tools import KnowledgeTools
-from sakuin.mcp.server import knowledge_server
-from sakuin.platform.asgi import persistent_handler
 from sakuin.platform.aws import Handler
 from sakuin.wiring.handlers import http_handler
 
@@ -18,7 +16,8 @@ from tests.builders import a_page
 from tests.clients.node import ran
 from tests.conformance.fixture_tools import ANSWERS, ConformanceTools
 from tests.conformance.gateway import behind_gateway
-from tests.events import AUTHORIZATION, a_telemetry, ring
+from tests.events import AUTHORIZATION, a_telemetry
+from tests.mcp.wire import app_of
 from tests.worlds import Worlds
 
 HERE = Path(__file__).parent
@@ -44,11 +43,10 @@ def url(a_world: Worlds) -> Iterator[str]:
     """The entry point with a page of knowledge and the suite's tools; the key is added on the way."""
     world = a_world(base_url="/school_asset")
     world.put("junior/二次方程式の解き方_教材.html", a_page({"rule-a": "解の公式: 係数を公式に代入する。"}))
-    tools = ConformanceTools(KnowledgeTools(world, world.read))
+    tools = ConformanceTools(world, world.read)
 
     def handler(own_origin: str) -> Handler:
-        app = McpApp(knowledge_server(tools, "1.2.3"), ring, (own_origin,))
-        return http_handler(persistent_handler(app, app.run), a_telemetry())
+        return http_handler(Mangum(app_of(tools, origins=(own_origin,)), lifespan="off"), a_telemetry())
 
     with behind_gateway(handler, **AUTHORIZATION) as front:
         yield front

@@ -1,52 +1,45 @@
 """A browser without scripts: keeps cookies, follows redirects, and sends the forms of the pages that it sees."""
 
 import re
-from collections.abc import Callable, Mapping
 from copy import copy
-from functools import partial
+from dataclasses import replace
 from html import unescape
 from typing import Any, Self
 
 import httpx
-from fastapi import APIRouter
 from sakuin.console.app import console_app
-from sakuin.console.pages import operation, sign_in
 from sakuin.console.sessions import Refresh, Sessions, SessionTokens
-from sakuin.console.shell import Shell
 from sakuin.console.supabase_auth import SupabaseAuth
+from sakuin.http.access import RestServices
 from sakuin.http.app import rest_api
-from sakuin.platform.asgi import at_first_request
+from sakuin.wiring.console import shell_of
 from starlette.testclient import TestClient
 
-from tests.events import KEY, Ring
+from tests.events import KEY
 from tests.worlds import World
 
 ORIGIN = "http://testserver"
 
 
 class ConsoleClient:
-    """The console of a world. `routes` make the routers of pages from the shell; `ring` has the admin keys."""
+    """The console of a world, or of `rest`; `shell` replaces what its pages use."""
 
     def __init__(
         self,
         world: World,
-        *routes: Any,
-        ring: Ring | None = None,
+        rest: RestServices | None = None,
+        *,
         refresh: Refresh = lambda tokens: tokens,
         auth: SupabaseAuth | None = None,
         language: str = "en",
-        counts: Callable[[], Mapping[str, int]] = dict,
+        **shell: Any,
     ) -> None:
-        self.world = world
-        self.ring = ring or Ring()
-        self.sessions = Sessions(world.client, self.ring, refresh)
-        self.shell = Shell(self.sessions, "1.2.3", counts=counts)
-        self.used: list[str] = []
-        self.routers: list[APIRouter] = [sign_in.routes(self.shell, self.used.append, auth)]
-        self.routers += [make(self.shell) for make in routes]
-        app = console_app(self.shell, *self.routers)
-        rest = rest_api(world.library, self.ring, "1.2.3", console=at_first_request(lambda: app))
-        self.http = _browser(rest, language)
+        self.world, self.rest = world, rest or world.services
+        self.sessions = Sessions(world.client, self.rest.admin_keys, refresh)
+        auth = auth or SupabaseAuth("", str, httpx.Client())
+        self.shell = replace(shell_of(world.clients, self.rest, self.sessions, auth), **shell)
+        self.app = console_app(self.shell)
+        self.http = _browser(rest_api(self.rest, console=self.app), language)
 
     def new_visitor(self, language: str = "en") -> Self:
         """The same console in another browser, in which nobody is signed in."""
@@ -67,6 +60,10 @@ class ConsoleClient:
         answer = self.get(page)
         assert answer.status_code == 200, answer.text
         return self.post(action, {**hidden_fields(answer.text, action), **(fields or {})})
+
+    def csrf(self, page: str = "/projects") -> dict[str, str]:
+        """The token of the session, from a page."""
+        return {"csrf": hidden_fields(self.get(page).text, "/sign-out")["csrf"]}
 
     def sign_in_admin(self) -> Self:
         """Signs in with the admin key."""
@@ -93,8 +90,3 @@ def hidden_fields(html: str, action: str) -> dict[str, str]:
             inputs = re.findall(r'<input type="hidden" name="([^"]*)" value="([^"]*)"', form)
             return {unescape(name): unescape(value) for name, value in inputs}
     raise AssertionError(f"the page has no form for {action}")
-
-
-def first_page(world: World) -> Callable[[Shell], APIRouter]:
-    """Returns what makes the routes of the pages of operation."""
-    return partial(operation.routes, operation=world.operation)

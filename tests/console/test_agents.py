@@ -2,21 +2,22 @@
 
 import re
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from html import unescape
 
+import httpx
 import httpx2
 import pytest
-from sakuin.console.pages import agents
 from sakuin.console.supabase_auth import SupabaseAuth
 from sakuin.errors import Conflict, NotFound, OverLimit, Refused, Unauthorized, Unavailable
 from sakuin_local.supabase.auth.application import Auth, auth_of, gateway
 from sakuin_local.supabase.auth.records import User
-from sakuin_local.supabase.auth.signing import new_signing_key
+from sakuin_local.supabase.tokens import new_signing_key
 from starlette.responses import PlainTextResponse
 from starlette.testclient import TestClient
 
-from tests.console.console_client import ConsoleClient, first_page
+from tests.console.console_client import ConsoleClient
 from tests.worlds import Worlds
 
 URL, SITE = "http://127.0.0.1:54321", "http://testserver"
@@ -51,6 +52,18 @@ class Place:
         return str(answer.headers["location"]).removeprefix(f"{SITE}/console")
 
 
+def session_over(client: TestClient) -> httpx.Client:
+    """Returns a session whose requests `client` makes: Supabase's client uses httpx, and Starlette's httpx2."""
+
+    def handle(request: httpx.Request) -> httpx.Response:
+        answer = client.request(
+            request.method, str(request.url), headers=dict(request.headers), content=request.content
+        )
+        return httpx.Response(answer.status_code, headers=dict(answer.headers), content=answer.content)
+
+    return httpx.Client(transport=httpx.MockTransport(handle))
+
+
 @pytest.fixture(scope="module")
 def one_place(a_world: Worlds) -> Iterator[Place]:
     auth = auth_of(None, new_signing_key(), url=URL, site_url=SITE, api_keys={"publishable"})
@@ -58,10 +71,8 @@ def one_place(a_world: Worlds) -> Iterator[Place]:
     with TestClient(gateway(auth, PlainTextResponse("")), URL, follow_redirects=False) as supabase:
         clock = [0.0]
         auth.sessions.now = lambda: clock[0]
-        of_console = SupabaseAuth(URL, lambda: "publishable", supabase, lambda: clock[0])
-        world = a_world()
-        pages = (first_page(world), lambda shell: agents.routes(shell, of_console))
-        console = ConsoleClient(world, *pages, auth=of_console, refresh=of_console.refresh)
+        of_console = SupabaseAuth(URL, lambda: "publishable", session_over(supabase), lambda: clock[0])
+        console = ConsoleClient(a_world(), auth=of_console, refresh=of_console.refresh)
         yield Place(console, auth, supabase, user, clock)
 
 
@@ -101,6 +112,19 @@ def test_a_user_signs_in_with_a_password_and_returns_to_where_he_was(place: Plac
     assert EMAIL not in stored
 
 
+def test_users_who_sign_in_at_once_each_get_their_own_tokens(place: Place) -> None:
+    place.auth.sessions.records.add_user("another@example.test", PASSWORD)
+    auth = SupabaseAuth(URL, lambda: "publishable", session_over(place.supabase), lambda: place.clock[0])
+
+    def email_of(email: str) -> str:
+        tokens = auth.sign_in(email, PASSWORD)
+        return auth.refresh(replace(tokens, expires_at=0)).email
+
+    emails = [EMAIL, "another@example.test"] * 6
+    with ThreadPoolExecutor(4) as pool:
+        assert list(pool.map(email_of, emails)) == emails
+
+
 @pytest.mark.parametrize(("email", "password"), [(EMAIL, "wrong"), ("<b>nobody</b>", PASSWORD), ("", "")])
 def test_a_wrong_password_is_told_and_not_which_part_is_wrong(place: Place, email: str, password: str) -> None:
     answer = place.sign_in(email, password=password)
@@ -111,7 +135,7 @@ def test_a_wrong_password_is_told_and_not_which_part_is_wrong(place: Place, emai
 
 
 def test_without_a_publishable_key_only_admins_sign_in(a_world: Worlds) -> None:
-    none = SupabaseAuth(URL, lambda: "", httpx2.Client())
+    none = SupabaseAuth(URL, lambda: "", httpx.Client())
     console = ConsoleClient(a_world(), auth=none)
 
     assert "E-mail" not in console.get("/sign-in").text
@@ -190,6 +214,20 @@ def test_a_request_is_decided_once(place: Place) -> None:
 
     assert again.status_code == 409
     assert "was answered before" in again.text
+
+
+def test_where_supabase_refuses_what_agents_send_the_page_offers_a_key(place: Place) -> None:
+    place.sign_in()
+    page = place.request_of_agent(resource=f"{SITE}/mcp", scope="email offline_access")
+    place.auth.oauth.refuses_agents = True
+
+    answer = place.console.get(page)
+    place.auth.oauth.refuses_agents = False
+
+    assert answer.status_code == 409
+    assert "auth/issues/2820" in answer.text
+    assert "a key of its endpoint" in answer.text
+    assert place.console.get(page).status_code == 200
 
 
 @pytest.mark.parametrize("wanted", ["", "unknown", "../../user", "<script>"])
@@ -322,18 +360,18 @@ def test_a_user_revokes_an_agent(place: Place) -> None:
     ],
 )
 def test_each_failure_says_what_to_do(status: int, body: str, expected: type[Exception]) -> None:
-    transport = httpx2.MockTransport(lambda _request: httpx2.Response(status, text=body))
-    auth = SupabaseAuth(URL, lambda: "publishable", httpx2.Client(transport=transport))
+    transport = httpx.MockTransport(lambda _request: httpx.Response(status, text=body))
+    auth = SupabaseAuth(URL, lambda: "publishable", httpx.Client(transport=transport))
 
     with pytest.raises(expected):
         auth.sign_in(EMAIL, PASSWORD)
 
 
 def test_no_answer_is_unavailable_and_names_no_password() -> None:
-    def fail(request: httpx2.Request) -> httpx2.Response:
-        raise httpx2.ConnectError(f"refused {request.content!r}")
+    def fail(request: httpx.Request) -> httpx.Response:
+        raise httpx.ConnectError(f"refused {request.content!r}")
 
-    auth = SupabaseAuth(URL, lambda: "publishable", httpx2.Client(transport=httpx2.MockTransport(fail)))
+    auth = SupabaseAuth(URL, lambda: "publishable", httpx.Client(transport=httpx.MockTransport(fail)))
 
     with pytest.raises(Unavailable) as failure:
         auth.sign_in(EMAIL, PASSWORD)

@@ -1,18 +1,13 @@
 """The console's pages of the library: what they show of a page, and what an author changes there."""
 
 import re
-from collections.abc import Sequence
 from html import escape
 
 import pytest
-from sakuin.console.pages import library
-from sakuin.console.pages.library import LibraryPages
-from sakuin.errors import Unavailable
 from sakuin.knowledge.learns.authored import parse_learns
-from sakuin.knowledge.page import Explanation
 
 from tests.builders import a_page
-from tests.console.console_client import ConsoleClient, first_page
+from tests.console.console_client import ConsoleClient
 from tests.worlds import PAGE_BOXES, PAGE_KEY, World, Worlds
 
 MATERIAL = PAGE_KEY.removesuffix(".html")
@@ -36,8 +31,7 @@ def world(a_world: Worlds) -> World:
 
 
 def console_of(world: World, language: str = "en") -> ConsoleClient:
-    pages = LibraryPages(world.library, world.read)
-    return ConsoleClient(world, first_page(world), lambda shell: library.routes(shell, pages), language=language)
+    return ConsoleClient(world, language=language)
 
 
 @pytest.fixture
@@ -64,7 +58,7 @@ def test_only_admins_see_and_change_pages(world: World) -> None:
 
 def test_pages_are_listed_with_their_state_and_filtered(console: ConsoleClient) -> None:
     listed = texts_of(console.get("/pages").text)
-    assert re.search(r"bad failed 0 1 – The file is a PDF, not an HTML page\..*code ready 1 1 .*junior/", listed)
+    assert re.search(r"bad failed 0 1 – The file is a PDF, not an HTML page\..*code ready 2 1 .*junior/", listed)
     assert "bad" not in texts_of(console.get("/pages?prefix=junior/").text)
     assert MATERIAL not in console.get("/pages?status=failed").text
     assert console.get("/pages/page?material=unknown").status_code == 404
@@ -168,34 +162,6 @@ def test_learns_yml_is_downloaded_and_nothing_changes(console: ConsoleClient, wo
     answer = console.send(PAGE, "/pages/learns", fields)
     assert answer.headers["content-disposition"] == 'attachment; filename="learns.yml"'
     assert parse_learns(answer.content).for_material(MATERIAL) == {"ex-1": ("高さの計算",)}
-    assert world.bucket.read("junior/learns.yml", max_bytes=10**6).body.decode() == LEARNS
-
-
-def test_a_list_is_drafted_among_what_was_typed_and_nothing_is_written(world: World) -> None:
-    asked: list[str] = []
-
-    class Model:
-        name = "m"
-
-        def learns(self, explanations: Sequence[Explanation]) -> dict[str, tuple[str, ...]]:
-            asked.extend(each.anchor for each in explanations)
-            if "rule-a" in asked:
-                raise Unavailable("The language model did not answer")
-            return {each.anchor: (f"高さの計算{HOSTILE}",) for each in explanations}
-
-    model: list[Model | None] = [Model()]
-    pages = LibraryPages(world.library, world.read, lambda: model[0])
-    console = ConsoleClient(world, first_page(world), lambda shell: library.routes(shell, pages)).sign_in_admin()
-    typed = {"learns-ex-1": "古い", "learns-rule-quadratic-formula": "自分のリスト", "draft": "ex-1"}
-    drafted = console.send(PAGE, "/pages/learns", typed).text
-    assert f"高さの計算{escape(HOSTILE)}" in drafted
-    assert ("自分のリスト" in drafted, "古い" in drafted, asked) == (True, False, ["ex-1"])
-    failed = console.send("/pages/page?material=code", "/pages/learns", {"material": "code", "draft": "rule-a"})
-    assert (failed.status_code, "The language model did not answer" in failed.text) == (503, True)
-    # Without a language model the rules write it.
-    model[0] = None
-    assert HOSTILE not in console.send(PAGE, "/pages/learns", typed).text
-    assert console.send(PAGE, "/pages/learns", {"draft": "unknown"}).status_code == 404
     assert world.bucket.read("junior/learns.yml", max_bytes=10**6).body.decode() == LEARNS
 
 

@@ -2,7 +2,10 @@
 
 import json
 import re
+from dataclasses import replace
 from html import escape, unescape
+from pathlib import Path
+from typing import Any
 from urllib.parse import unquote
 from uuid import uuid4
 
@@ -10,19 +13,16 @@ import httpx
 import psycopg
 import pytest
 from sakuin.console.forms import href
-from sakuin.console.gaps import Gaps, Places
-from sakuin.console.pages import gaps, playground
-from sakuin.console.pages.playground import Playground
 from sakuin.errors import OverLimit, SakuinError, Unavailable
-from sakuin.explain.ask_mcp import PlaygroundAnswer, PlaygroundQuestion
+from sakuin.explain.ask_mcp import AskMcp, answer_event
 from sakuin.mcp.knowledge.tools import KnowledgeTools
-from sakuin.upkeep.refused_questions import Feedback, RefusedQuestions, WatchedGaps
-from sakuin_cli.evaluation.labels import labelled_questions
+from sakuin.platform.aws import LambdaFunction
+from sakuin.upkeep.refused_questions import Feedback, RefusedQuestions
+from sakuin_cli.evaluation.questions import questions_in
 
 from tests.builders import a_page
-from tests.console.console_client import ConsoleClient, first_page, hidden_fields
-from tests.doubles.playground import asking_mcp
-from tests.doubles.playground import playground as on_this_machine
+from tests.console.console_client import ConsoleClient
+from tests.doubles.playground import FUNCTION, Failing, Invoked, asking_mcp
 from tests.emptied import emptied
 from tests.worlds import TableWorld, World, Worlds, long, with_a_page, world_of
 
@@ -38,34 +38,25 @@ class Console(ConsoleClient):
 
     def __init__(self, world: World, tables: TableWorld, *, library_for_users: bool = False) -> None:
         self.tables = tables
-        self.asked: list[PlaygroundQuestion] = []
+        self.asked: list[dict[str, Any]] = []
         self.failures: list[SakuinError] = []
-        self.function = on_this_machine(world, tables)
-        places = Places(world.projects, library_for_users)
-        explain, version = asking_mcp(world, tables).explanation, world.settings.id
-        values = Playground(places, self.ask, world.read.filter_values, explain, lambda: [version])
-        questions = RefusedQuestions(world.client)
-        said = Feedback(world.client).counts
-        self.gaps = Gaps(
-            places,
-            questions.most_frequent,
-            self.ask,
-            is_recorded=True,
-            feedback=said,
-            watched=WatchedGaps(world.client),
-        )
-        super().__init__(
-            world,
-            first_page(world),
-            lambda shell: playground.routes(shell, values),
-            lambda shell: gaps.routes(shell, self.gaps),
-        )
+        self.function = asking_mcp(world, tables).function.client
+        rest, ask = world.services, AskMcp(LambdaFunction(Invoked(self.answer), FUNCTION))
+        places = replace(rest.gaps.places, library_for_users=library_for_users)
+        gaps = replace(rest.gaps, places=places, ask=ask, is_recorded=True)
+        super().__init__(world, replace(rest, explain=ask, gaps=gaps))
 
-    def ask(self, question: PlaygroundQuestion) -> PlaygroundAnswer:
-        self.asked.append(question)
+    def answer(self, event: dict[str, Any]) -> Any:
+        self.asked.append(event["explanation"])
         if self.failures:
-            raise self.failures.pop()
-        return self.function(question)
+            return answer_event({"explanation": Failing(self.failures.pop())}, event)
+        return self.function.answer(event)
+
+    @property
+    def question(self) -> dict[str, Any]:
+        """What was asked last."""
+        question: dict[str, Any] = self.asked[-1]["asked"]
+        return question
 
     def page(self, **query: str) -> httpx.Response:
         return self.get("/playground", params=query)
@@ -132,10 +123,13 @@ def test_a_question_shows_results_with_links_and_what_the_agent_gets(console: Co
         (f'{QUESTION} "</pre>"\u202e', ("junior/二次方程式の解き方_教材#rule-quadratic-formula",)),
     ],
 )
-def test_an_answer_is_a_label_that_eval_and_check_read(console: Console, query: str, gold: tuple[str, ...]) -> None:
+def test_an_answer_is_a_label_that_eval_reads(
+    console: Console, tmp_path: Path, query: str, gold: tuple[str, ...]
+) -> None:
     shown = re.search(r'<pre id="answer-label"[^>]*>(.*?)</pre>', console.page(q=query).text, re.S)
     assert shown is not None
-    (label,), bad = labelled_questions(unescape(shown[1]))
+    (tmp_path / "golden.jsonl").write_text(unescape(shown[1]), "utf-8")
+    (label,), bad = questions_in(tmp_path / "golden.jsonl")
     assert (label.query, label.gold, label.category, bad) == (query, gold, "playground", [])
 
 
@@ -158,21 +152,10 @@ def test_why_a_result_is_there_stands_beside_it(console: Console) -> None:
     assert re.search(r"By words: place 1; \d\.\d\d of the question&#39;s words:\s*<bdi>", first)
 
 
-def test_an_answer_is_compared_with_that_to_another_question_or_of_another_index(console: Console) -> None:
-    text = words(console.page(q=QUESTION, q2="噴水の高さ"))
-    assert re.search(r"Compared with 噴水の高さ .*First answer.* 1 2 たすき掛け .* 3 1 解の公式 junior/", text)
-    version = console.world.settings.id
-    assert f"<option>{version}</option>" in console.page(q=QUESTION).text
-    text = words(console.page(q=QUESTION, index=version, **{"in": "junior"}))
-    assert re.search(rf"Compared with {version} .* 1 1 解の公式 junior/", text)
-    # Another index version is for admins; a user's second question counts as his.
-    user = console.new_visitor().sign_in_user(OWNER)
-    assert f"<option>{version}" not in user.get("/playground", params={"q": QUESTION, "index": version}).text
-
-
 def test_the_form_keeps_what_was_asked_and_sends_only_what_is_filled(console: Console) -> None:
     answer = console.page(q='公式 "x"', top_k="3", type="rule", category="")
-    assert console.asked[-1].arguments == {"query": '公式 "x"', "top_k": "3", "type": "rule"}
+    filters = {name: value for name, value in console.question["filters"].items() if value}
+    assert (console.question["query"], console.question["top_k"], filters) == ('公式 "x"', 3, {"type": "rule"})
     assert 'value="公式 &#34;x&#34;"' in answer.text
     assert '<option value="rule" selected>' in answer.text
     assert '<option value="代数">' in answer.text
@@ -189,6 +172,13 @@ def test_a_wrong_argument_is_shown_as_the_agent_s_error(console: Console) -> Non
     assert "The agent gets this error: 'top_k' must be a whole number from 1 to 50" in words(answer)
 
 
+def test_what_is_missed_may_be_a_link_and_else_is_no_explanation(console: Console) -> None:
+    address = "/school_asset/junior/二次方程式の解き方_教材.html#ex-1"
+    assert console.page(q="公式", expected=address).status_code == 200
+    assert console.question["expected"] == EXAMPLE
+    assert "This is no id of an explanation" in words(console.page(q="公式", expected="たすき掛け"))
+
+
 def test_what_is_missed_is_explained_in_japanese(signed_out: Console) -> None:
     answer = signed_out.new_visitor("ja").sign_in_admin().page(q="公式", top_k="1", expected=EXAMPLE)
     assert "例は、type=example を指定しないかぎり" in words(answer)
@@ -197,9 +187,11 @@ def test_what_is_missed_is_explained_in_japanese(signed_out: Console) -> None:
 def test_a_tool_is_asked_at_its_endpoint(console: Console, owned: tuple[str, str]) -> None:
     tool, endpoint = owned
     answer = console.page(q="傾き", target=tool, expected="/1/content", type="rule")
-    asked = console.asked[-1]
+    asked = console.question
     # A Search Tool has no filters.
-    assert (asked.tool_id, asked.mcp_id, dict(asked.arguments)) == (tool, endpoint, {"query": "傾き"})
+    assert (asked["tool"], asked["mcp_id"], set(asked["filters"].values())) == ("search", endpoint, {None})
+    # It counts with the questions of agents.
+    assert console.asked[-1]["payer"] == console.tables.project
     assert "/0/content" in answer.text
     assert "title: 関数" in words(answer)
     assert f'<option value="{tool}" selected>search</option>' in answer.text
@@ -234,7 +226,7 @@ def test_the_library_opens_to_users_where_the_deployment_says_so(one_console: Co
     reader = Console(one_console.world, one_console.tables, library_for_users=True).sign_in_user(STRANGER)
     assert "解の公式" in reader.page(q="公式").text
     # Their searches count with those that their agents make.
-    assert reader.asked[-1].user_id == STRANGER
+    assert reader.asked[-1]["payer"] == STRANGER
 
 
 def test_without_a_session_the_question_waits_for_the_sign_in(signed_out: Console) -> None:
@@ -319,24 +311,8 @@ def test_refused_questions_lead_back_to_the_playground(console: Console, owned: 
     links = [unescape(link) for link in re.findall(r'href="(/console/playground\?[^"]*)"', answer.text)]
     for link, question in zip(links, ("地震と津波", "<script>x</script>&q=1"), strict=True):
         console.http.get(link)
-        assert console.asked[-1].arguments["query"] == question
-    assert console.asked[-1].tool_id == owned[0]
-
-
-def test_admins_alone_watch_a_refused_question_with_one_click(signed_out: Console, owned: tuple[str, str]) -> None:
-    questions = RefusedQuestions(signed_out.world.client)
-    questions.record("地震と津波", None)
-    questions.record("of a tool", owned[0])
-    admin, member = signed_out.new_visitor("en").sign_in_admin(), signed_out.new_visitor("en").sign_in_user(OWNER)
-    assert (admin.get("/gaps").text.count("Watch: "), "Watch" in member.get("/gaps").text) == (1, False)
-    for question, status in (("of a tool", 404), ("never asked", 404), ("地震と津波", 200)):
-        assert admin.send("/gaps", "/gaps/watch", {"question": question}).status_code == status
-    shown = admin.get("/gaps").text
-    assert (shown.count("Watch: "), shown.count("Stop watching: 地震と津波")) == (0, 1)
-    csrf = {"csrf": hidden_fields(member.get("/").text, "/sign-out")["csrf"]}
-    assert member.post("/gaps/watch", {**csrf, "question": "地震と津波"}).status_code == 404
-    admin.send("/gaps", "/gaps/forget")
-    assert "Stop watching" not in admin.get("/gaps").text
+        assert console.question["query"] == question
+    assert console.question["mcp_id"] == owned[1]
 
 
 def test_an_admin_sees_what_agents_said_of_answers_and_a_member_does_not(signed_out: Console) -> None:
@@ -391,7 +367,6 @@ def test_a_user_sees_no_gap_of_others(signed_out: Console, owned: tuple[str, str
 
 
 def test_the_page_says_how_to_switch_it_on(one_console: Console) -> None:
-    off = Gaps(Places(one_console.world.projects), lambda _tools, _most: [], one_console.ask, is_recorded=False)
-    console = ConsoleClient(one_console.world, first_page(one_console.world), lambda shell: gaps.routes(shell, off))
+    console = ConsoleClient(one_console.world)
     for language in ("en", "ja"):
         assert "RecordRefusedQuestions=true" in console.new_visitor(language).sign_in_admin().get("/gaps").text

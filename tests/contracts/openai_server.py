@@ -10,9 +10,9 @@ from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler
 from typing import Any
 
-import httpx2
 from openai import OpenAI
-from sakuin.platform.openai.embeddings import connected
+from openai.resources import Embeddings
+from sakuin.platform.openai.client import connected
 
 from tests.contracts.scripted_server import serving
 from tests.doubles.embedder import vector_of
@@ -49,8 +49,8 @@ class OpenAIServer:
     ended: threading.Event = field(default_factory=threading.Event)
 
     @property
-    def session(self) -> httpx2.Client:
-        return connected(self.url, "sk-test")
+    def embeddings(self) -> Embeddings:
+        return connected(self.url, "sk-test").embeddings
 
     @property
     def client(self) -> OpenAI:

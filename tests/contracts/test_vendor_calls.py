@@ -6,12 +6,11 @@ from typing import Any
 
 import boto3
 import pytest
-from aws_lambda_powertools import Tracer
 from botocore.config import Config
 from openai import DefaultHttpxClient, OpenAI
 from sakuin.errors import Unavailable
 from sakuin.platform.supabase.client import call, connected
-from sakuin.platform.telemetry import add_work_to_messages, instrument_client, instrument_database, sendable
+from sakuin.platform.telemetry import REQUEST_HEADER, add_work_to_messages, instrument_client, sendable
 from sakuin.platform.turbopuffer.client import connected as store_connected
 from turbopuffer import DefaultHttpxClient as StoreSession
 
@@ -65,7 +64,8 @@ def test_a_vendor_gets_the_work_s_id(vendor: ScriptedServer, ask: Any, session: 
 
 def test_supabase_gets_the_work_s_current_id(vendor: ScriptedServer) -> None:
     meter, client, now = Times(), connected(vendor.url, "key"), ["work-1"]
-    instrument_database(client, meter, lambda: now[0], Tracer())
+    session = client.postgrest.session
+    instrument_client(session, meter, lambda: now[0], header=REQUEST_HEADER, system="Database")
     for now[0] in ("work-1", "work-2", ""):
         with pytest.raises(Unavailable):
             call(client, "search_knowledge", {})

@@ -12,7 +12,7 @@ from aws_lambda_powertools.metrics.provider.cloudwatch_emf.cloudwatch import Ama
 from sakuin.errors import Conflict, OverBudget, Unavailable
 from sakuin.platform.queue_handler import QueueHandler, QueueWork
 from sakuin.platform.telemetry import CurrentWork
-from sakuin.platform.unfinished_work import UnfinishedWorkStore
+from sakuin.platform.waiting import WorkRecords
 from sakuin.wiring.clients import Telemetry
 
 from tests.doubles.sqs import Message, worked_on
@@ -62,8 +62,8 @@ class WatchedWork:
     def __getattr__(self, name: str) -> Any:
         return getattr(self.work, name)
 
-    def process(self, request: Any) -> None:
-        self.surprises.of(self.work.process)(request)
+    def process(self, request: Any, record: Any) -> None:
+        self.surprises.of(self.work.process)(request, record)
 
 
 @dataclass(frozen=True)
@@ -103,7 +103,9 @@ def silent_telemetry() -> Telemetry:
     return replace(a_telemetry(silent()[0]), metrics=silent()[1])
 
 
-def handler_of(sqs: Any, queue: str, work: QueueWork[Any], unfinished: UnfinishedWorkStore) -> QueueHandler:
-    """Returns the handler of a queue, as `wiring` does."""
+def handler_of(sqs: Any, queue: str, work: QueueWork[Any], records: WorkRecords) -> QueueHandler:
+    """Returns the handler of a queue, as `wiring` does, by the clock of the queues."""
     logger, metrics = silent()
-    return QueueHandler(worked_on(sqs, queue), work, unfinished, logger, metrics, CurrentWork())
+    return QueueHandler(
+        worked_on(sqs, queue), work, records, logger, metrics, CurrentWork(), clock=lambda: float(sqs.now)
+    )

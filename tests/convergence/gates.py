@@ -4,12 +4,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+import httpx
 import httpx2
 from botocore.exceptions import EndpointConnectionError
 from sakuin.errors import CircuitOpen, Unavailable
-from sakuin.platform.supabase.client import Client
-from sakuin.platform.supabase.requests import Request
-from urllib3.exceptions import ConnectTimeoutError, ReadTimeoutError
 
 from tests.convergence.interleaving import Died, Fate, fate_of_call
 
@@ -18,53 +16,29 @@ _FATE = "fate"
 PATIENCE_SECONDS = 120.0
 
 
-def gated_database(client: Client) -> None:
-    """Puts the gate around each request to Postgres: what is above it is the product's own."""
-    send = client.send
-
-    def sent(request: Request) -> Any:
-        fate = fate_of_call(f"supabase {_called(request.method, request.path)}")
-        if fate is Fate.DIE_BEFORE:
-            raise Died
-        if fate is Fate.FAIL_BEFORE:
-            raise ConnectTimeoutError("as the schedule has it")
-        if fate is Fate.TWICE:
-            # As a client that never saw the first answer does.
-            send(request)
-        response = send(request)
-        if fate is Fate.DIE_AFTER:
-            raise Died
-        if fate is Fate.FAIL_AFTER:
-            raise ReadTimeoutError(nowhere, request.path, "as the schedule has it")
-        return response
-
-    # The error has only to name connections.
-    nowhere: Any = None
-    client.send = sent
-
-
 def gated(session: Any, vendor: str) -> None:
-    """Puts the gate around each request of a client of httpx2: the adapters above it are the product's own."""
-    session.timeout = httpx2.Timeout(PATIENCE_SECONDS)
-    plain = httpx2.Client(timeout=PATIENCE_SECONDS)
+    """Puts the gate around each request of a client of httpx or httpx2: what is above it is the product's own."""
+    http: Any = httpx if isinstance(session, httpx.Client) else httpx2
+    session.timeout = http.Timeout(PATIENCE_SECONDS)
+    plain = http.Client(timeout=PATIENCE_SECONDS)
 
-    def leaves(request: httpx2.Request) -> None:
+    def leaves(request: Any) -> None:
         fate = fate_of_call(f"{vendor} {_called(request.method, request.url.path)}")
         request.extensions[_FATE] = fate
         if fate is Fate.DIE_BEFORE:
             raise Died
         if fate is Fate.FAIL_BEFORE:
-            raise httpx2.ConnectError("as the schedule has it", request=request)
+            raise http.ConnectError("as the schedule has it", request=request)
         if fate is Fate.TWICE:
             # As a client that never saw the first answer does.
             plain.send(request)
 
-    def answers(response: httpx2.Response) -> None:
+    def answers(response: Any) -> None:
         fate = response.request.extensions[_FATE]
         if fate is Fate.DIE_AFTER:
             raise Died
         if fate is Fate.FAIL_AFTER:
-            raise httpx2.ReadTimeout("as the schedule has it", request=response.request)
+            raise http.ReadTimeout("as the schedule has it", request=response.request)
 
     hooks = session.event_hooks
     session.event_hooks = {

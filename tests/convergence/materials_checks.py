@@ -1,11 +1,11 @@
 """Whether the library is what its oracle says: at every step what may never be broken, in the end all."""
 
+import json
 from collections.abc import Mapping
 
 from sakuin.knowledge.model import Filters
 from sakuin.knowledge.postgres_search import Question
 
-from tests.convergence.following import Follower, indexed
 from tests.convergence.materials_oracle import SYNONYMS, Boxes, MaterialsOracle, name_of
 from tests.convergence.materials_world import MaterialsWorld, said_of
 from tests.doubles.embedder import FINGERPRINT, vector_of
@@ -44,30 +44,28 @@ def searchable(world: MaterialsWorld) -> dict[str, dict[str, str]]:
 
 
 def check_always(world: MaterialsWorld, oracle: MaterialsOracle) -> None:
-    """Fails unless each page's chunks and words are those of one version, and the change feed tells of all of them."""
+    """Fails unless each page's chunks and words are those of one version."""
     for material, contents in searchable(world).items():
         assert any(_is(contents, version) for version in oracle.versions(material)), f"{material} is a mixture"
     wrong = world.backend.sql.execute(_WRONG).fetchall()
     assert not wrong, wrong[:3]
-    assert Follower(world.feed).catch_up() == indexed(world.backend.sql), "the change feed from its beginning"
-    world.follower.read()
 
 
 def check_settled(world: MaterialsWorld, oracle: MaterialsOracle) -> None:
     """Fails unless the index contains exactly what the bucket contains."""
-    assert world.follower.catch_up() == indexed(world.backend.sql), "the change feed from a cursor"
     found = searchable(world)
     names = {name_of(key) for key in oracle.ever if key.endswith(".html")}
     assert found.keys() <= names
     for name in names:
         _check_material(world, oracle, name, found.get(name, {}))
     _check_synonyms(world, oracle)
+    _check_events(world)
     assert world.backend.sql.execute("select id from chunk_words where not is_current").fetchall() == [], "staged words"
     ids = {f"{name}#{anchor}" for name, contents in found.items() for anchor in contents}
     listed, _ = world.read.concepts(Filters(), None)
     assert {concept.id for concept in listed} == ids, "concepts"
     asked = Question(tuple(vector_of("説明")), (), FINGERPRINT, Filters(), 50)
-    assert {match.id for match in world.search.answer(asked).matches} == ids, "matches"
+    assert {match.id for match in world.search.matches(asked)} == ids, "matches"
 
 
 def _check_material(world: MaterialsWorld, oracle: MaterialsOracle, name: str, contents: Mapping[str, str]) -> None:
@@ -110,6 +108,21 @@ def _check_synonyms(world: MaterialsWorld, oracle: MaterialsOracle) -> None:
         kept = world.backend.sql.execute("select groups from site_synonyms where key = %s", [key]).fetchall()
         groups = [group["phrases"] for (rows,) in kept for group in rows]
         assert groups == oracle.synonyms(key), key
+
+
+def _check_events(world: MaterialsWorld) -> None:
+    """Fails unless the newest event about each page says what the page is."""
+    newest: dict[str, tuple[int, str]] = {}
+    for entry in world.bus.taken:
+        detail = json.loads(entry["Detail"])
+        name = detail["material"]
+        newest[name] = max(newest.get(name, (0, "")), (detail["generation"], entry["DetailType"]))
+    kinds = {"ready": "MaterialIndexed", "failed": "MaterialFailed", "deleted": "MaterialRemoved"}
+    rows = world.backend.sql.execute("select material, status, announced = version_state from material").fetchall()
+    for name, status, is_announced in rows:
+        assert is_announced, f"the event about {name} waits"
+        if name in newest or status != "deleted":
+            assert newest[name][1] == kinds[status], f"the last event about {name}"
 
 
 def _is(contents: Mapping[str, str], boxes: Boxes) -> bool:

@@ -78,9 +78,27 @@ _words = st.sampled_from(_WORDS)
 _boxes = st.fixed_dictionaries({"rule-a": _words}, optional={"def-b": _words, "tip-c": _words})
 _places = st.sampled_from(
     (
-        *("", END, END, "rpc/apply_material", "rpc/apply_current", "s3 read", "s3 current_version", "GET material"),
+        *(
+            "",
+            END,
+            END,
+            "rpc/apply_material",
+            "rpc/missing_vectors",
+            "s3 read",
+            "s3 current_version",
+            "rpc/page_record",
+        ),
         *("openai", "POST knowledge_vector", "rpc/stage_words", "sqs", "rpc/materials_named_in", "rpc/store_synonyms"),
-        *("rpc/record_unfinished", "rpc/finish_work", "rpc/begin_learns", "POST learns_cache", "rpc/release_learns"),
+        *("bus", "rpc/mark_announced"),
+        *(
+            "rpc/begin_work",
+            "rpc/record_wait",
+            "rpc/finish_work",
+            "rpc/note_requests",
+            "rpc/begin_learns",
+            "POST learns_cache",
+            "rpc/release_learns",
+        ),
         *range(1, 9),
     )
 )
@@ -90,7 +108,10 @@ _remove = st.builds(Remove, _keys, st.none() | st.integers(0, 2))
 _work = st.builds(Work, numbers, st.booleans(), _places, fates)
 _go_on = st.builds(GoOn, numbers, _places, fates)
 _places_of_schedule = st.sampled_from(
-    ("", END, END, "rpc/claim_due_work", "rpc/claim_learns", "sqs", "s3 held", "rpc/recorded_objects")
+    (
+        *("", END, END, "rpc/note_requests", "rpc/claim_learns", "sqs", "s3 held", "rpc/recorded_objects"),
+        *("bus", "rpc/unannounced_pages", "rpc/mark_announced"),
+    )
 )
 _maintenance = st.builds(Maintenance, st.booleans(), _places_of_schedule, fates)
 _WEIGHTS = (
@@ -107,10 +128,10 @@ class MaterialsMachine(Schedule):
 
     def __init__(self) -> None:
         super().__init__()
-        self.world = MaterialsWorld(self.backend, counts=self.tally.messages, **self.parts)
+        self.world = MaterialsWorld(self.backend, counts=self.tally, **self.parts)
         self.oracle = MaterialsOracle(self.world.bucket)
         self.workers = Workers(self.world.sqs, self.world.handle, self.tally)
-        self.tally.schedules += 1
+        self.tally["schedules"] += 1
 
     @initialize(boxes=_boxes, indexed=st.booleans())
     def begin(self, boxes: Mapping[str, str], indexed: bool) -> None:
@@ -140,7 +161,7 @@ class MaterialsMachine(Schedule):
             case _:
                 self.act(action)
         self.world.notify()
-        self.tally.steps[type(action).__name__.lower()] += 1
+        self.tally[f"step: {type(action).__name__.lower()}"] += 1
 
     def check_always(self) -> None:
         check_always(self.world, self.oracle)

@@ -14,21 +14,21 @@ from sakuin.knowledge.bucket_events import BucketEvents
 from sakuin.knowledge.messages import BucketEvent, MaterialQueue
 from sakuin.knowledge.page import Explanation
 from sakuin.knowledge.postgres_search import ChunkSearch, PostgresChunks, ReadKnowledge
-from sakuin.mcp.changes.feed import ChangeFeed
+from sakuin.platform.aws import EventBridgeBus
 from sakuin.platform.sqs import SqsQueue
 from sakuin.platform.supabase.client import Client, connected
-from sakuin.platform.unfinished_work import UnfinishedWorkStore
+from sakuin.platform.waiting import WorkRecords
 from sakuin.tables.messages import TableQueues
 from sakuin.wiring import index_material, maintain
 from sakuin.wiring.index_versions import reconciling
 from sakuin_local.supabase.database import Database
 
 from tests.convergence.delivery import Delivery, Surprises, handler_of, silent_telemetry
-from tests.convergence.following import Follower
-from tests.convergence.gates import PATIENCE_SECONDS, Gate, aws_failure, circuit_open, gated_database, unavailable
+from tests.convergence.gates import PATIENCE_SECONDS, Gate, aws_failure, circuit_open, gated, unavailable
 from tests.convergence.passing import time_passes
 from tests.doubles.bucket import MemoryBucket
 from tests.doubles.embedder import WEIGHTS, MemoryEmbedder
+from tests.doubles.event_bus import ModelledBus
 from tests.doubles.sqs import ModelledSqs
 from tests.worlds import doubles
 
@@ -37,8 +37,7 @@ _QUEUE = "material"
 _TERMS = 60
 _TABLES = (
     *("knowledge_chunks", "chunk_words", "posting", "reading", "competing_key", "upload_result", "site_synonyms"),
-    *("authored_file", "pending_learns", "learns_cache", "material", "unfinished_work", "knowledge_vector"),
-    *("change", "change_feed"),
+    *("authored_file", "pending_learns", "learns_cache", "material", "knowledge_vector"),
 )
 
 
@@ -52,7 +51,7 @@ class MaterialsBackend:
 def materials_backend(database: Database) -> Iterator[MaterialsBackend]:
     with psycopg.connect(database.dsn_postgres, autocommit=True) as sql:
         client = connected(database.rest_url, database.service_key, seconds=PATIENCE_SECONDS)
-        gated_database(client)
+        gated(client.postgrest.session, "supabase")
         yield MaterialsBackend(client, sql)
 
 
@@ -66,8 +65,8 @@ class _Surprised:
     def __getattr__(self, name: str) -> Any:
         return getattr(self.events, name)
 
-    def process(self, event: BucketEvent) -> None:
-        self.surprises.of(self.events.process)(event)
+    def process(self, event: BucketEvent, record: Any) -> None:
+        self.surprises.of(self.events.process)(event, record)
 
 
 class SayingModel:
@@ -94,6 +93,7 @@ class MaterialsWorld:
     counts: Counter[str] = field(default_factory=Counter)
 
     def __post_init__(self) -> None:
+        self.bus = ModelledBus(self.sqs, "tool")
         bucket, sqs = Gate(self.bucket, "s3", unavailable("s3")), Gate(self.sqs, "sqs", aws_failure)
         outside = SimpleNamespace(
             client=self.backend.client,
@@ -101,27 +101,25 @@ class MaterialsWorld:
             queue=MaterialQueue(SqsQueue(sqs, _QUEUE)),
             model=Gate(SayingModel(), "openai", unavailable("openai"), circuit_open("openai")),
             queues=TableQueues(SqsQueue(sqs, "tool"), SqsQueue(sqs, "embed")),
-            **dict.fromkeys(("store", "bodies", "bus")),
+            bus=EventBridgeBus(Gate(self.bus, "bus", aws_failure), "bus"),
+            **dict.fromkeys(("store", "bodies")),
         )
         embedder = Gate(MemoryEmbedder(), "openai", unavailable("openai"), circuit_open("openai"))
         outside.embedder_of = lambda _model: embedder
         clients = doubles(outside, silent_telemetry())
-        events = index_material.bucket_events(clients, tuple)
+        events = index_material.bucket_events(clients)
         self.index = replace(events.index, terms_per_request=_TERMS)
         pages = replace(events.pages, index=self.index)
         ask_model = replace(events.ask_model, pages=pages)
         surprises = Surprises()
         work: Any = _Surprised(replace(events, index=self.index, pages=pages, ask_model=ask_model), surprises)
         maintenance = maintain.maintenance(clients, tuple)
-        self.resume, self.send_learns = maintenance.resume_work, maintenance.send_learns
-        self.unfinished = UnfinishedWorkStore(self.backend.client)
+        self.send_learns, self.announce_pages = maintenance.send_learns, maintenance.announce_pages
+        records = WorkRecords(self.backend.client)
         self.reconcile = replace(reconciling(clients, tuple)().materials, now=lambda: self.bucket.now)
-        self.handle = Delivery({_QUEUE: handler_of(sqs, _QUEUE, work, self.unfinished)}, surprises, self.counts)
+        self.handle = Delivery({_QUEUE: handler_of(sqs, _QUEUE, work, records)}, surprises, self.counts)
         self.search = ChunkSearch(PostgresChunks(self.backend.client), WEIGHTS)
         self.read = ReadKnowledge(self.backend.client, "")
-        self.feed = ChangeFeed(self.backend.client, self.read.url)
-        # Reads the change feed a little after each step.
-        self.follower = Follower(self.feed)
 
     def notify(self) -> None:
         """Sends the bucket's events to the queue."""
@@ -135,7 +133,8 @@ class MaterialsWorld:
 
     def each_minute(self) -> bool:
         """Runs the maintenance of each minute; returns whether there was anything to do."""
-        return bool(self.resume()) | bool(self.send_learns()) | bool(self.index.sweep_words())
+        sent = bool(self.send_learns()) | bool(self.announce_pages())
+        return sent | bool(self.index.sweep_words())
 
     def waits_for_model(self) -> bool:
         """Returns whether any page waits for the language model."""

@@ -7,9 +7,12 @@ from tests.database_server import connection_to
 # A little longer than the schedule waits before it calls a worker dead.
 A_MINUTE, AN_HOUR, A_DAY = 65, 3600, 86_400
 
-_WORK = b"update unfinished_work set retry_at = retry_at - %(t)s, since = since - %(t)s, sent_at = sent_at - %(t)s"
+_WORK = tuple(
+    b"update " + table + b" set work = work || jsonb_build_object('since', (work->>'since')::timestamptz - %(t)s,"
+    b" 'until', (work->>'until')::timestamptz - %(t)s) where work ? 'since'"
+    for table in (b"material", b"authored_file", b"context_table")
+)
 _TABLES = (
-    b"update message_lease set since = since - %(t)s, until = until - %(t)s",
     b"update context_table set updated_at = updated_at - %(t)s",
     b"update table_scan set heartbeat_at = heartbeat_at - %(t)s, started_at = started_at - %(t)s",
     b"update chunk_vector set used_at = used_at - %(t)s",
@@ -32,12 +35,12 @@ _MATERIALS = (
 
 def time_passes(sql: psycopg.Connection, seconds: int) -> None:
     """Moves all times of the database into the past."""
-    _move(sql, seconds, _WORK, *_TABLES, *_MATERIALS)
+    _move(sql, seconds, *_WORK, *_TABLES, *_MATERIALS)
 
 
 def work_ages(sql: psycopg.Connection, seconds: int) -> None:
-    """Moves the times of unfinished work into the past."""
-    _move(sql, seconds, _WORK)
+    """Moves the times of work that waits into the past."""
+    _move(sql, seconds, *_WORK)
 
 
 def _move(sql: psycopg.Connection, seconds: int, *statements: bytes) -> None:

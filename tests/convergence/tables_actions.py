@@ -71,9 +71,10 @@ _WHAT = (
 # Where a worker may stop; the first call of all, and those between which it matters.
 _places = st.sampled_from(
     (
-        *("", END, END, "rpc/begin_scan", "rpc/plan_nodes", "rpc/finish_scan", "rpc/record_removed", "rpc/record_scan"),
+        *("", END, END, "rpc/begin_scan", "rpc/plan_nodes", "rpc/finish_scan", "rpc/record_scan"),
         *(
-            "rpc/record_unfinished",
+            "rpc/begin_work",
+            "rpc/record_wait",
             "rpc/finish_work",
             "rpc/finish_upload",
             "s3 read",
@@ -97,7 +98,7 @@ _places = st.sampled_from(
 )
 _places_of_schedule = st.sampled_from(
     (
-        *("", END, END, "sqs", "bus", "rpc/mark_events_sent", "rpc/claim_due_work", "rpc/stalled_tables"),
+        *("", END, END, "sqs", "bus", "rpc/mark_events_sent", "rpc/stalled_tables"),
         *("rpc/record_table_start", "rpc/mark_abandoned_namespaces", "turbopuffer"),
     )
 )

@@ -1,17 +1,16 @@
 """Whether the index over Tables is what its oracle says: at every step what may never be broken, in the end all."""
 
+import json
 from collections import Counter
 from typing import Any
 
-from sakuin.knowledge.names import link
 from sakuin.language.indexing import index_words
-from sakuin.mcp.changes.feed import ChangeFeed
+from sakuin.tables.admin.postgres import ProjectRecords
 from sakuin.tables.embed_chunks import counted_words
 from sakuin.tables.nodes import namespace
 from sakuin.tables.scan import content_hash
 from sakuin_local.turbopuffer.limits import Refused
 
-from tests.convergence.following import Follower, endpoint_of, settled
 from tests.convergence.tables_oracle import Piece, TablesOracle, below, pieces
 from tests.convergence.tables_world import Kept, TablesWorld
 
@@ -62,7 +61,6 @@ def check_settled(world: TablesWorld, oracle: TablesOracle, project: str, endpoi
     assert kept <= alive, f"namespaces without a Table: {kept - alive}"
     of_gone = "select count(*) from chunks c where not c.table_id::text = any (%s)"
     assert sql.execute(of_gone, [list(oracle.documents)]).fetchall() == [(0,)], "chunks without a Table"
-    _check_feed(world, project)
     _take_in_uploads(world, oracle)
     for table in oracle.documents:
         for each in world.kept:
@@ -70,11 +68,6 @@ def check_settled(world: TablesWorld, oracle: TablesOracle, project: str, endpoi
     for tool, fact in oracle.tools.items():
         if fact.enabled:
             _check_tool(world, oracle, tool, endpoint)
-
-
-def _check_feed(world: TablesWorld, project: str) -> None:
-    feed, endpoint = ChangeFeed(world.backend.client, link), endpoint_of(world.backend.sql, project)
-    assert Follower(feed, endpoint).catch_up() == settled(endpoint), "the change feed"
 
 
 def _take_in_uploads(world: TablesWorld, oracle: TablesOracle) -> None:
@@ -103,8 +96,6 @@ def _check_table(world: TablesWorld, wanted: dict[str, Piece], project: str, tab
     )
     whole = {(piece.json_pointer, True, False) for piece in wanted.values()}
     assert set(world.backend.sql.execute(nodes, own).fetchall()) == whole, "nodes"
-    removed = "select turbopuffer_doc_id from pending_deletion where table_id = %s"
-    assert world.backend.sql.execute(removed, [table]).fetchall() == [], "still to be removed"
     read = [index_words(title=piece.title, learns=(), body=piece.text) for piece in wanted.values()]
     said = Counter(word for each in read for word in counted_words(each, with_terms=True))
     words = "select reading, written, chunks from table_reading where table_id = %s and fingerprint = %s"
@@ -113,11 +104,16 @@ def _check_table(world: TablesWorld, wanted: dict[str, Piece], project: str, tab
 
 
 def _check_tool(world: TablesWorld, oracle: TablesOracle, tool: str, endpoint: str) -> None:
-    status: dict[str, Any] = world.call("read_tool", tool=tool)["metadata"]["search_index"]
+    status: dict[str, Any] = ProjectRecords(world.backend.client).tool(None, tool).metadata["search_index"]
     wanted = oracle.status(tool)
     status["skipped_nodes"] = {node["json_pointer"] for node in status.get("skipped_nodes", ())}
     said = {name: status.get(name) for name in wanted}
     assert said == wanted, f"the status says {said}, and is {wanted}"
+    if status["state"] in ("ready", "error"):
+        events = [(each["DetailType"], json.loads(each["Detail"])) for each in world.bus.taken]
+        told = {(name, detail["tool_id"], detail.get("generation")) for name, detail in events}
+        kind = "ToolReady" if status["state"] == "ready" else "ToolFailed"
+        assert (kind, tool, status["generation"]) in told, f"no event says that the Tool is {status['state']}"
     hits, texts = found(world, tool, endpoint), {id: piece.text for id, piece in oracle.of_tool(tool).items()}
     assert hits == texts, f"finds too much {hits.keys() - texts.keys()}, misses {texts.keys() - hits.keys()}"
 

@@ -25,12 +25,12 @@ class TablesMachine(Schedule):
 
     def __init__(self) -> None:
         super().__init__()
-        self.world = TablesWorld(self.backend, counts=self.tally.messages, **self.parts)
+        self.world = TablesWorld(self.backend, counts=self.tally, **self.parts)
         self.oracle = TablesOracle()
         self.workers = Workers(self.world.sqs, self.world.handle, self.tally)
         self.project, self.endpoint = self._project()
         self.names = iter(range(10_000))
-        self.tally.schedules += 1
+        self.tally["schedules"] += 1
 
     @initialize(document=documents, scope=st.sampled_from(SCOPES), indexed=st.booleans())
     def begin(self, document: Any, scope: str, indexed: bool) -> None:
@@ -53,7 +53,7 @@ class TablesMachine(Schedule):
                     check_look(self.world, self.oracle, _one_of(enabled, which), self.endpoint)
             case _:
                 self.act(action)
-        self.tally.steps[getattr(action, "what", type(action).__name__.lower())] += 1
+        self.tally[f"step: {getattr(action, 'what', type(action).__name__.lower())}"] += 1
 
     def check_always(self) -> None:
         check_always(self.world, self.oracle)

@@ -106,6 +106,7 @@ class TablesOracle:
             "chunks_count": len(found),
             "indexed_chunks_count": len(found),
             "last_error": missing_place(fact.json_path) if is_missing else None,
+            "last_error_code": "json.no_node" if is_missing else None,
             "attempt": 0,
             "skipped_nodes": self.skipped(tool),
         }

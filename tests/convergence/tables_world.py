@@ -2,7 +2,7 @@
 
 import json
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -11,14 +11,14 @@ from typing import Any
 
 import psycopg
 from sakuin.knowledge.messages import MaterialQueue
+from sakuin.platform.aws import EventBridgeBus
 from sakuin.platform.calls import Ask, background
 from sakuin.platform.queue_handler import QueueWork
 from sakuin.platform.sqs import SqsQueue
 from sakuin.platform.supabase.client import Client, call, connected
 from sakuin.platform.turbopuffer.client import connected as store_connected
-from sakuin.platform.unfinished_work import UnfinishedWorkStore
+from sakuin.platform.waiting import WorkRecords
 from sakuin.retrieval.index_version import StoredIndexVersion, TableCut
-from sakuin.tables.admin.eventbridge import EventBridgeBus
 from sakuin.tables.embed_chunks import EmbedWork
 from sakuin.tables.index_table import IndexTable
 from sakuin.tables.messages import TableQueues
@@ -33,26 +33,18 @@ from sakuin.wiring.index_versions import live_last, reconciling
 from sakuin_local.serving import served
 from sakuin_local.supabase.database import Database
 from sakuin_local.turbopuffer.endpoint import application
-from sakuin_local.turbopuffer.pace import AT_ONCE
 from sakuin_local.turbopuffer.store import Store
 from turbopuffer import DefaultHttpxClient
 
 from tests.convergence.delivery import Delivery, Surprises, handler_of, silent_telemetry
-from tests.convergence.gates import (
-    PATIENCE_SECONDS,
-    Gate,
-    aws_failure,
-    circuit_open,
-    gated,
-    gated_database,
-    unavailable,
-)
+from tests.convergence.gates import PATIENCE_SECONDS, Gate, aws_failure, circuit_open, gated, unavailable
 from tests.convergence.passing import time_passes
 from tests.doubles.bucket import MemoryBucket
 from tests.doubles.embedder import WEIGHTS, MemoryEmbedder
+from tests.doubles.event_bus import ModelledBus
 from tests.doubles.sqs import ModelledSqs
 from tests.events import s3_message
-from tests.worlds import SETTINGS, doubles
+from tests.worlds import SETTINGS, doubles, table_search_with
 
 # Small, so that short texts have several chunks.
 CUT = TableCut(chunk_size=16, overlap=4)
@@ -62,10 +54,10 @@ LIVE = replace(SETTINGS, cut=CUT)
 FINGERPRINT = LIVE.tables
 BESIDE = replace(LIVE, cut=TableCut(chunk_size=24, overlap=6))
 _TOOLS, _EMBEDS = "tool", "embed"
-_OF_TABLES = ("node", "chunks", "chunk_vector", "pending_deletion", "table_reading", "table_object")
+_OF_TABLES = ("node", "chunks", "chunk_vector", "table_reading", "table_object")
 
 
-_LEFT = ("orphaned_upload", "outbox", "table_namespace", "unfinished_work")
+_LEFT = ("orphaned_upload", "outbox", "table_namespace", "deletion")
 
 
 @dataclass(frozen=True)
@@ -80,10 +72,10 @@ class TablesBackend:
 
 @contextmanager
 def tables_backend(database: Database, folder: Path) -> Iterator[TablesBackend]:
-    stand_in = Store(folder / "turbopuffer.sqlite", AT_ONCE)
+    stand_in = Store(folder / "turbopuffer.sqlite")
     with served(application(stand_in)) as port, psycopg.connect(database.dsn_postgres, autocommit=True) as sql:
         client = connected(database.rest_url, database.service_key, seconds=PATIENCE_SECONDS)
-        gated_database(client)
+        gated(client.postgrest.session, "supabase")
         session = DefaultHttpxClient()
         gated(session, "turbopuffer")
         # A request that is done again is a fate of the schedule's, so the client does none by itself.
@@ -99,30 +91,6 @@ class Retried:
     """What is behind the gate of a circuit."""
 
     ask: Ask
-
-
-@dataclass
-class ModelledBus:
-    """boto3's client of EventBridge: what it takes goes to `queue`, as the product's rule has it.
-
-    `refused` says which entries of the next request it does not take.
-    """
-
-    sqs: ModelledSqs
-    queue: str
-    refused: frozenset[int] = frozenset()
-
-    def put_events(self, *, Entries: list[dict[str, str]]) -> dict[str, Any]:
-        refused, self.refused = self.refused, frozenset()
-        answer = []
-        for number, entry in enumerate(Entries):
-            if number in refused:
-                answer.append({"ErrorCode": "ThrottlingException"})
-            else:
-                body = f'{{"detail-type": "{entry["DetailType"]}", "detail": {entry["Detail"]}}}'
-                self.sqs.send_message(QueueUrl=self.queue, MessageBody=body)
-                answer.append({"EventId": "1"})
-        return {"FailedEntryCount": len(refused), "Entries": answer}
 
 
 @dataclass(frozen=True)
@@ -183,10 +151,10 @@ class TablesWorld:
         self.reconcile = reconciling(clients, kept)().tables
         self.maintain = self._maintenance(maintain.maintenance(clients, kept))
         self.send_events = self.maintain.publish_events
-        self.unfinished = UnfinishedWorkStore(self.backend.client)
+        self.work_records = WorkRecords(self.backend.client)
         self.handle = self._delivery(sqs, index_tool.tool_work(clients, kept), embed_chunks.embed_work(clients, kept))
         search = replace(mcp.Searches(clients, kept).table_search(), store=self.backend.store)
-        self.search = replace(search, embedder=MemoryEmbedder(), weights=WEIGHTS)
+        self.search = table_search_with(search, embedder=MemoryEmbedder(), weights=WEIGHTS)
         self.records = self.search.records
 
     def _versions(self, clients: Clients) -> list[StoredIndexVersion]:
@@ -206,19 +174,22 @@ class TablesWorld:
             return 0
 
         others = ("delete_uploads", "send_learns", "write_quotas", "delete_questions")
-        return replace(whole, index=self.index, **dict.fromkeys(others, nothing))
+        return replace(whole, index=self.index, clock=lambda: 0.0, daily={}, **dict.fromkeys(others, nothing))
 
     def _delivery(self, sqs: Gate, tool: ToolWork, embed: EmbedWork) -> Delivery:
         """Returns the functions of the two queues. Scans have small pages."""
         surprises, self.import_document = Surprises(), tool.import_document
 
-        def small() -> Mapping[str, IndexTable]:
-            return {version: replace(scan, chunks_a_page=2) for version, scan in tool.scans().items()}
+        def small(version: StoredIndexVersion) -> IndexTable:
+            return replace(tool.scan_of(version), chunks_a_page=2)
 
         imports: Any = self._import
-        works: dict[str, QueueWork[Any]] = {_TOOLS: replace(tool, scans=small, import_document=imports), _EMBEDS: embed}
+        works: dict[str, QueueWork[Any]] = {
+            _TOOLS: replace(tool, scan_of=small, import_document=imports),
+            _EMBEDS: embed,
+        }
         handlers = {
-            queue: handler_of(sqs, queue, surprises.of_work(work), self.unfinished) for queue, work in works.items()
+            queue: handler_of(sqs, queue, surprises.of_work(work), self.work_records) for queue, work in works.items()
         }
         return Delivery(handlers, surprises, self.counts)
 
@@ -244,11 +215,11 @@ class TablesWorld:
         if self.two_versions:
             self.build()
         done = self.maintain()
-        return bool(done.sent or done.restarted or done.resumed or done.completed)
+        return any(done[part] for part in ("events", "restarted", "completed"))
 
     def each_night(self) -> bool:
         """Runs the nightly maintenance; returns whether anything differed."""
-        differed, after = False, ""
+        differed, after = False, None
         while True:
             page = self.reconcile.page(after, dry_run=False, is_over=lambda: False)
             differed |= bool(page.differences)

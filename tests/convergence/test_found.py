@@ -10,7 +10,7 @@ from sakuin.tables.nodes import namespace
 from tests.convergence.actions import END, Forget, GoOn, Maintenance, Work
 from tests.convergence.interleaving import Fate
 from tests.convergence.machine import scripted, settling
-from tests.convergence.materials_machine import File, MaterialsMachine, Remove, Upload
+from tests.convergence.materials_machine import File, MaterialsMachine, Remove, Restart, Upload
 from tests.convergence.materials_oracle import LEARNS, SYNONYMS
 from tests.convergence.materials_world import MaterialsBackend
 from tests.convergence.tables_actions import Change
@@ -70,6 +70,7 @@ TABLES: dict[str, list[Any]] = {
     # Though every queue forgot the event.
     "rows that no Tool asks for any more go": [change("delete tool"), Forget(None)],
     "rows of a Tool that is switched off go": [change("switch tool"), Forget(None)],
+    "a Tool whose place the document does not have says so": [Change("create tool", 0, {}, "/list", sent=True)],
 }
 
 
@@ -189,6 +190,14 @@ def test_a_page_that_changes_while_a_model_is_asked_keeps_its_new_text(page: Mat
     page.step(Upload(PAGE, {"rule-a": B}))
     page.step(NEXT)
     page.step(GoOn(0, END, Fate.GO))
+
+
+def test_a_page_that_comes_back_with_the_same_bytes_is_asked_about_again(materials: MaterialsBackend) -> None:
+    with settling(scripted(MaterialsMachine, materials)) as schedule:
+        schedule.begin(boxes={"rule-a": A}, indexed=True)
+        schedule.step(Work(0, False, "", Fate.GO))
+        schedule.step(Restart())
+        schedule.step(Upload("ガ.html", {"rule-a": A}))
 
 
 def test_a_page_whose_searchable_version_is_gone_is_not_asked_about_for_ever(page: MaterialsMachine) -> None:

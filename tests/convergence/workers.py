@@ -1,13 +1,12 @@
 """The workers of a schedule, at most three at once, and their messages."""
 
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from sakuin.errors import Conflict, Unavailable
-from sakuin.platform.queue_handler import LEASE_SECONDS
 
 from tests.convergence.interleaving import Fate, Worker
-from tests.convergence.tally import Tally
 from tests.doubles.sqs import Message, ModelledSqs
 
 _AT_ONCE = 3
@@ -29,7 +28,7 @@ class Workers:
 
     sqs: ModelledSqs
     handle: Callable[[Message], bool]
-    tally: Tally
+    tally: Counter[str]
     at_work: list[tuple[Worker, Received | None]] = field(default_factory=list)
 
     def take(self, which: int, *, doubled: bool, place: str | int, fate: Fate) -> None:
@@ -45,7 +44,6 @@ class Workers:
         """Starts a worker; when there are too many, the oldest one runs to its end first."""
         if len(self.at_work) == _AT_ONCE:
             self._finish(*self.at_work.pop(0))
-        self.tally.most_at_once = max(self.tally.most_at_once, len(self.at_work) + 1)
         self._advance(Worker(job), received, place, fate)
 
     def go_on(self, which: int, *, place: str | int, fate: Fate) -> None:
@@ -60,14 +58,7 @@ class Workers:
             messages = [messages[which % len(messages)]]
         for message in messages:
             self.sqs.forget(message)
-        self.tally.messages["messages forgotten"] += len(messages)
-
-    def time_passes(self, seconds: float, *, alive: bool) -> None:
-        """Moves the queues' clock; workers that are `alive` extend the leases of their messages."""
-        for _, received in self.at_work if alive else ():
-            if received is not None:
-                self.sqs.extend(received.message, received.handle, seconds + LEASE_SECONDS)
-        self.sqs.passes(seconds)
+        self.tally["messages forgotten"] += len(messages)
 
     def finish_all(self) -> None:
         """Runs all workers without failure until no message is left, dead letters included.
@@ -77,9 +68,9 @@ class Workers:
         while self.at_work:
             self._finish(*self.at_work.pop(0))
         self.sqs.redrive()
-        deliveries = self.tally.messages["messages delivered"]
+        deliveries = self.tally["messages delivered"]
         while self.sqs.messages:
-            given = self.tally.messages["messages delivered"] - deliveries
+            given = self.tally["messages delivered"] - deliveries
             assert given < _MOST_DELIVERIES, "It never comes to rest"
             self.sqs.until_next()
             if not self.sqs.waiting:
@@ -95,16 +86,16 @@ class Workers:
 
     def _received(self, place: int, *, doubled: bool) -> Received:
         message = self.sqs.receive(place, doubled=doubled)
-        counts = self.tally.messages
-        counts["messages delivered"] += 1
-        counts["messages doubled"] += doubled
-        counts["messages that overtook others"] += place > 0
-        counts["messages delivered again"] += message.receives > 1
+        self.tally["messages delivered"] += 1
+        self.tally["messages doubled"] += doubled
+        self.tally["messages that overtook others"] += place > 0
+        self.tally["messages delivered again"] += message.receives > 1
         return Received(message, message.handle)
 
     def _advance(self, worker: Worker, received: Received | None, place: str | int, fate: Fate) -> None:
         self._to(worker, place)
-        self.tally.call(fate, worker.place)
+        if worker.place is not None and fate is not Fate.GO:
+            self.tally[f"fault: {fate}"] += 1
         worker.advance(fate)
         if worker.ended:
             self._ended(worker, received)
@@ -119,7 +110,6 @@ class Workers:
         """Runs it without failure until it is about to call `place`, has made so many calls, or has ended."""
         left = place if isinstance(place, int) else None
         while worker.place is not None and left != 0 and not (isinstance(place, str) and place in worker.place):
-            self.tally.call(Fate.GO, worker.place)
             worker.advance()
             left = left and left - 1
 

@@ -29,6 +29,7 @@ class MemoryEmbedder:
     embedded: list[str] = field(default_factory=list)
     queries: list[str] = field(default_factory=list)
     calls: int = 0
+    question_calls: int = 0
     down: bool = False
     poisons: set[str] = field(default_factory=set)
     longest: int = 1_000_000
@@ -47,11 +48,12 @@ class MemoryEmbedder:
         self.embedded += texts
         return [vector_of(self.model.passage_prefix + text) for text in texts]
 
-    def query(self, text: str) -> Vector:
+    def questions(self, texts: Sequence[str]) -> list[Vector]:
+        self.question_calls += 1
         if self.down:
             raise Unavailable("The embedding service did not answer")
-        self.queries.append(text)
-        return vector_of(self.model.query_prefix + text)
+        self.queries += texts
+        return [vector_of(self.model.query_prefix + text) for text in texts]
 
 
 def vector_of(text: str) -> Vector:

@@ -7,11 +7,12 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
-from sakuin.explain.ask_mcp import EXPLANATION, PLAYGROUND, AskMcp, PlaygroundAnswer, PlaygroundQuestion, answer_event
+from sakuin.errors import SakuinError
+from sakuin.explain.ask_mcp import EXPLANATION, AskMcp, answer_event
 from sakuin.explain.explain import Explain, ExplainKnowledge, ExplainTool
-from sakuin.mcp.app import Allow
+from sakuin.mcp.admission import Allow
 from sakuin.mcp.knowledge.tools import KnowledgeTools
-from sakuin.mcp.playground import AnswerPlayground
+from sakuin.mcp.playground import AnswerExplanation
 from sakuin.mcp.search_tools import SearchTools
 from sakuin.platform.aws import Handler, LambdaFunction
 from sakuin.wiring import api
@@ -20,7 +21,6 @@ from sakuin.wiring.clients import Clients
 from tests.events import Context
 from tests.worlds import TableWorld, World
 
-AskPlayground = Callable[[PlaygroundQuestion], PlaygroundAnswer]
 FUNCTION = "arn:aws:lambda:ap-northeast-1:123456789012:function:sakuin-SakuinMcp:live"
 
 
@@ -38,6 +38,16 @@ class Invoked:
             raise self.answer
         body = json.dumps(self.answer(json.loads(Payload)))
         return {"Payload": io.BytesIO(body.encode())} | ({"FunctionError": "Unhandled"} if self.failed else {})
+
+
+@dataclass(frozen=True, slots=True)
+class Failing:
+    """Answers no event."""
+
+    error: SakuinError
+
+    def __call__(self, _event: object) -> dict[str, Any]:
+        raise self.error
 
 
 @dataclass(frozen=True)
@@ -62,10 +72,5 @@ def asking_mcp(world: World | None, tables: TableWorld | None = None, allow: All
     explain_tool = ExplainTool(of_tables and of_tables.records, of_tables)
     explain = Explain(ExplainKnowledge(pages, pages and pages.read), explain_tool)
     tools = KnowledgeTools(pages, pages and pages.read), SearchTools(of_tables)
-    answers = {PLAYGROUND: AnswerPlayground(*tools, explain, allow), EXPLANATION: explain.answer}
+    answers = {EXPLANATION: AnswerExplanation(*tools, explain, allow)}
     return AskMcp(LambdaFunction(Invoked(partial(answer_event, answers)), FUNCTION))
-
-
-def playground(world: World | None, tables: TableWorld | None = None, allow: Allow = lambda *_: None) -> AskPlayground:
-    """Returns the playground of that function."""
-    return asking_mcp(world, tables, allow).playground

@@ -7,6 +7,7 @@ from typing import Any
 
 from sakuin.knowledge.messages import MaterialQueue
 from sakuin.platform.sqs import SqsQueue
+from sakuin.texts.catalogue import restored
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +26,7 @@ class MessageList:
     taken: int = 0
 
     def send_message_batch(self, *, QueueUrl: str, Entries: Sequence[dict[str, Any]]) -> dict[str, Any]:
-        self.sent += [(json.loads(entry["MessageBody"]), entry["DelaySeconds"]) for entry in Entries]
+        self.sent += [(json.loads(entry["MessageBody"]), 0) for entry in Entries]
         return {"Successful": [{"Id": entry["Id"]} for entry in Entries]}
 
     def send_message(self, *, MessageBody: str, DelaySeconds: int = 0, **_names: Any) -> dict[str, Any]:
@@ -43,13 +44,13 @@ class MemoryQueue(MaterialQueue):
     def asked(self) -> list[Asked]:
         """The requests to index a material again."""
         found = [body["reindex"] for body, _ in self._messages.sent if "reindex" in body]
-        return [Asked(one["material"], one["reason"]) for one in found]
+        return [Asked(one["material"], restored(one["reason"])) for one in found]
 
     @property
     def rechecks(self) -> list[tuple[str, str]]:
         """The requests to compare a key with the bucket: key and reason."""
         found = [body["recheck"] for body, _ in self._messages.sent if "recheck" in body]
-        return [(one["key"], one["reason"]) for one in found]
+        return [(one["key"], restored(one["reason"])) for one in found]
 
     def take_messages(self) -> list[str]:
         """Returns the bodies sent since the last time; delays have passed."""

@@ -1,8 +1,10 @@
-"""A double of SQS: at least once, in any order, hidden for a while once received, a dead letter after ten receives.
+"""A double of SQS: at least once, in any order, hidden for a while once received, a dead letter after 1,000 receives.
 
-It also forgets messages, as an emulator that is killed does. `test_sqs_double.py` compares it with moto.
+It also forgets messages, as an emulator that is killed does. `tests/platform/test_sqs.py` compares it with moto.
 """
 
+import json
+import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -10,13 +12,15 @@ from typing import Any
 from botocore.exceptions import ClientError
 from sakuin.platform.retry import MAX_RECEIVES
 from sakuin.platform.sqs import SqsQueue
+from sakuin.texts.catalogue import restored
 
 # As the template sets it for each queue.
-VISIBILITY_SECONDS = 90
+VISIBILITY_SECONDS = 60
 LONGEST_VISIBILITY_SECONDS = 43_200
 LONGEST_DELAY_SECONDS = 900
 RETENTION_SECONDS = 14 * 86_400
 _MOST_ENTRIES = 10
+_MOST_ATTRIBUTES = 10
 _DEAD_LETTERS = " dead letters"
 
 
@@ -38,6 +42,11 @@ class Message:
     receives: int = 0
     handle: str = ""
     group: str = ""
+
+    @property
+    def why(self) -> str:
+        """Why a worker gave it up."""
+        return str(restored(json.loads(self.attributes["ERROR_MESSAGE"]["StringValue"])))
 
     def as_received(self) -> dict[str, Any]:
         """As boto3 hands it to a caller."""
@@ -73,10 +82,10 @@ class Message:
 class ModelledSqs:
     """boto3's SQS client for the product; the caller receives and deletes messages as Lambda does.
 
-    `now` is its clock, in seconds since 1970.
+    `now` is its clock, in seconds since 1970. It begins with the database's.
     """
 
-    now: float = 1_800_000_000.0
+    now: float = field(default_factory=time.time)
     messages: list[Message] = field(default_factory=list)
     dead: list[Message] = field(default_factory=list)
     count: int = 0
@@ -94,6 +103,9 @@ class ModelledSqs:
     ) -> dict[str, str]:
         if not 0 <= DelaySeconds <= LONGEST_DELAY_SECONDS:
             raise refusal("InvalidParameterValue", "SendMessage")
+        given = MessageAttributes or {}
+        if len(given) > _MOST_ATTRIBUTES or not all(value["StringValue"] for value in given.values()):
+            raise refusal("InvalidParameterValue", "SendMessage")
         self.count += 1
         is_dead = QueueUrl.endswith(_DEAD_LETTERS)
         visible_at = self.now + DelaySeconds
@@ -101,7 +113,7 @@ class ModelledSqs:
             f"m{self.count}",
             QueueUrl.removesuffix(_DEAD_LETTERS),
             MessageBody,
-            MessageAttributes or {},
+            given,
             self.now,
             visible_at,
             group=MessageGroupId,
@@ -183,11 +195,6 @@ class ModelledSqs:
     def forget(self, message: Message) -> None:
         """Loses a message for good."""
         self.delete(message.id)
-
-    def extend(self, message: Message, handle: str, seconds: float) -> None:
-        """Hides a message for longer, as the lease of a living worker does."""
-        if message in self.messages and message.handle == handle and message.visible_at > self.now:
-            message.visible_at = self.now + seconds
 
     def redrive(self) -> None:
         """Sends the dead letters again as new messages."""

@@ -57,8 +57,8 @@ class CachedModel:
     def passages(self, texts: Sequence[str]) -> list[list[float]]:
         return [_wide(row) for row in self.matrix(texts, queries=False)]
 
-    def query(self, text: str) -> list[float]:
-        return _wide(self.matrix([text], queries=True)[0])
+    def questions(self, texts: Sequence[str]) -> list[list[float]]:
+        return [_wide(row) for row in self.matrix(texts, queries=True)]
 
 
 def _wide(vector: NDArray[np.float32]) -> list[float]:

@@ -9,14 +9,14 @@ from tempfile import TemporaryDirectory
 from sakuin.explain.ask_mcp import ExplanationAsked
 from sakuin.explain.explain import ExplainKnowledge
 from sakuin.explain.explanation import SearchExplanation
-from sakuin.knowledge.index_page import IndexPage
+from sakuin.knowledge.index_page import IndexPage, PageVersion
 from sakuin.knowledge.learns.sources import LearnsSources
 from sakuin.knowledge.model import Source, padded
 from sakuin.knowledge.page import titles_text
 from sakuin.knowledge.postgres import KnowledgeIndex, LearnsRecords
 from sakuin.knowledge.postgres_search import ChunkSearch, Lexicon, PostgresChunks, ReadKnowledge
 from sakuin.knowledge.reading.page_reader import read_page
-from sakuin.knowledge.search import SearchKnowledge
+from sakuin.knowledge.search import SearchedPages, SearchKnowledge
 from sakuin.platform.embedding import EmbeddingModel
 from sakuin.platform.supabase.client import connected
 from sakuin.retrieval.index_version import ANALYZER, TEXT_TEMPLATE, PageIndexVersion
@@ -72,10 +72,12 @@ def library_in(database: Database, folder: Path, model: CachedModel, *, vocabula
     for number, key in enumerate(key for key in bucket.keys("") if key.endswith(".html")):
         material = key.removesuffix(".html")
         version = str(bucket.current_version(key))
-        pages.index_version(material, key, version, Source("materials", key, version, padded(f"{number:06X}")))
+        source = Source("materials", key, version, padded(f"{number:06X}"))
+        pages(PageVersion(material, key, version, source))
         texts |= _texts(bucket, learns, key, material)
     search = ChunkSearch(PostgresChunks(client), weights_of(model.name))
-    searches = OneSearch(SearchKnowledge(search, Lexicon(client), model, fingerprint, ""))
+    pages = SearchedPages(search, model, fingerprint)
+    searches = OneSearch(SearchKnowledge(lambda _live: pages, Lexicon(client), ""))
     return Library(texts, ExplainKnowledge(searches, ReadKnowledge(client, "")))
 
 

@@ -34,6 +34,7 @@ GROWING: dict[str, Make] = {
     "nested tags with text": repeated("<sup>x", before=ANCHOR),
     "nested tables": repeated("<table><tr><td>x", before=ANCHOR),
     "nested links": repeated("<a href=#rule-a>", before=ANCHOR),
+    "links at the ends of lines": repeated("<a href=x>題</a>\n", before=ANCHOR),
     "nested boxes without an id": repeated("<div class='rule-box'>x"),
     "empty boxes, one in another": repeated("<div class='rule-box'>", after="<p>x"),
     "headings in headings": repeated("<section><h2>題", before=ANCHOR),

@@ -52,7 +52,7 @@ def test_an_explanation_that_is_hidden_or_misnamed_costs_its_page_nothing(a_worl
     world = a_world()
     boxes = "<p id='rule-a b'>空白</p><p id='rule-' >無名</p><p id='rule-x' hidden>密</p><p id='rule-#'>#</p>"
     world.put("a.html", f"<!DOCTYPE html><body>{boxes}<p id='rule-good'>文</p>".encode())
-    assert anchors(world, "a") == ["rule-good"]
+    assert anchors(world, "a") == [":~:page", "rule-good"]
 
 
 TEXT = long("二次方程式の解の公式")

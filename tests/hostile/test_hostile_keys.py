@@ -15,7 +15,7 @@ SITE = "https://school.example/assets"
 KEYS = [
     *("/a.html", "//evil.example/a.html", "a//b.html", "./a.html", "..html", "a/..b.html", "a../b.html"),
     *("%2e%2e/a.html", "%252e%252e%252fa.html", "a?b#c&d.html", "a b+c.html", "q\"uo'te.html", "<script>.html"),
-    *("か\u3099.html", "\u202etxt.html", "\u200b.html", "😀.html", "a\tb\nc.html", "\x1b[31m.html"),
+    *("か\u3099.html", "\u200b.html", "😀.html", "a\tb\nc.html", "\x1b[31m.html"),
     "javascript:x.html",
     *("https://evil.example/x.html", "\\\\evil\\x.html", "a#rule-b.html", " .html", "x" * 1019 + ".html"),
 ]
@@ -47,13 +47,13 @@ def test_a_key_without_a_name_or_suffix_is_no_page(key: str) -> None:
     assert material_of_key(key) is None
 
 
-@pytest.mark.parametrize("escape", ["../", "a/../", "materials/../"])
-def test_a_key_with_the_parent_folder_in_it_is_refused(a_world: Worlds, escape: str) -> None:
+@pytest.mark.parametrize("escape", ["../", "a/../", "materials/../", *"\u202a\u202e\u2066\u2069"], ids=ascii)
+def test_a_key_that_reads_as_another_one_is_refused(a_world: Worlds, escape: str) -> None:
     key = f"materials/{escape}secret.html"
     assert material_of_key(key, prefix="materials/") is None
     assert chunk_of_link(f"/{escape}secret.html#rule-a") is None
     world = a_world()
-    refused = world.receipt(key, world.put(key, a_page({"rule-a": "題"})))
+    refused = world.upload_result(key, world.put(key, a_page({"rule-a": "題"})))
     assert (refused.outcome, "`..`" in str(refused.reason)) == ("failed", True)
     assert world.materials() == []
 

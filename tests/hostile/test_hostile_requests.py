@@ -5,11 +5,10 @@ from typing import Any
 
 import pytest
 from sakuin.http.app import rest_api
-from sakuin.http.projects import project_routers
 from sakuin.tables.document import parsed_table
 from starlette.testclient import TestClient
 
-from tests.events import AUTHORIZATION, ring
+from tests.events import AUTHORIZATION
 from tests.worlds import World, Worlds
 
 LARGE = "x" * 1000
@@ -24,8 +23,7 @@ NONSENSE = [
 
 class Platform:
     def __init__(self, world: World) -> None:
-        app = rest_api(world.library, ring, "1", *project_routers(world.project_services, ring))
-        self.http = TestClient(app, headers=AUTHORIZATION, raise_server_exceptions=False)
+        self.http = TestClient(rest_api(world.services), headers=AUTHORIZATION, raise_server_exceptions=False)
         self.project = self.sent("POST", "/v1/projects", b'{"name": "p"}').json()["id"]
         made = json.dumps({"name": "t", "data": [LARGE]}).encode()
         self.table = self.sent("POST", f"/v1/projects/{self.project}/tables", made).json()["id"]
@@ -48,7 +46,7 @@ ROUTES = [
     *(("POST", "/v1/projects"), ("POST", "/v1/projects/{p}/tables"), ("POST", "/v1/projects/{p}/tables/uploads")),
     *(("PUT", "/v1/tables/{t}"), ("PATCH", "/v1/tables/{t}"), ("POST", "/v1/tables/{t}/uploads")),
     *(("POST", "/v1/projects/{p}/tools"), ("POST", "/v1/projects/{p}/mcps"), ("POST", "/v1/projects/{p}/members")),
-    *(("POST", "/v1/receipts"), ("POST", "/v1/anchors")),
+    *(("POST", "/v1/files/results"), ("POST", "/v1/anchors")),
 ]
 
 

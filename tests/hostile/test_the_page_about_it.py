@@ -8,7 +8,6 @@ from sakuin.knowledge import names
 from sakuin.knowledge.learns import authored as learns_file
 from sakuin.knowledge.reading import page_reader, parsing
 from sakuin.language import indexing
-from sakuin.mcp import messages
 from sakuin.tables import document as table_document
 from sakuin.tables import scan as table_walk
 
@@ -31,7 +30,6 @@ PAGE = (Path(__file__).resolve().parents[2] / "docs" / "reference" / "hostile-in
         (table_document.MOST_OPERATIONS, "operations"),
         (table_walk.LONGEST_POINTER, "characters"),
         (arguments.MAX_QUERY, "characters"),
-        (messages.LONGEST_BATCH, "messages"),
     ],
 )
 def test_a_limit_is_told_as_it_is(number: int, of: str) -> None:

@@ -4,16 +4,15 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from sakuin.mcp.app import McpApp
+from sakuin.language.model import AnalyzedQuery
 from sakuin.mcp.knowledge.tools import KnowledgeTools
 from sakuin.mcp.search_tools import SearchTools
-from sakuin.mcp.server import knowledge_server, search_tools_server
 from sakuin.platform.keys import hash_of_key
 from sakuin.tables.model import BoundTool, Endpoint
 from sakuin.tables.search import TableAnswer
 
-from tests.events import ENDPOINT, ENDPOINT_KEY, ring
-from tests.mcp.wire import STATELESS, Answer, Ask
+from tests.events import ENDPOINT, ENDPOINT_KEY
+from tests.mcp.wire import STATELESS, Answer, Ask, app_of
 
 # All revisions before the stateless one take the same way; only this one has batches.
 ERAS = ("2025-03-26", STATELESS)
@@ -38,18 +37,16 @@ class NothingFound:
         return self
 
     def __call__(self, _mcp_id: str, _tool: BoundTool, query: str, **_how: Any) -> TableAnswer:
-        return TableAnswer(query, {"state": "ready", "indexed_at": None}, ())
+        return TableAnswer(AnalyzedQuery(query, query, ()), {"state": "ready", "indexed_at": None}, ())
 
 
 def handler_of(tools: KnowledgeTools) -> Ask:
     """The function `mcp`, with one endpoint of Search Tools."""
     bound = BoundTool("t", "p", "table", "", "search", "d", {})
     known, endpoint = hash_of_key(ENDPOINT_KEY), Endpoint(ENDPOINT, "p", (bound,))
-    search_tools = search_tools_server(SearchTools(NothingFound()), "1")
-    app = McpApp(
-        knowledge_server(tools, "1"),
-        ring,
-        tools_server=search_tools,
+    app = app_of(
+        tools,
+        SearchTools(NothingFound()),
         endpoint=lambda mcp_id, key_hash: ((known,), endpoint if (mcp_id, key_hash) == (ENDPOINT, known) else None),
     )
     return Ask(app)

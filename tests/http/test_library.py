@@ -6,15 +6,17 @@ from typing import Any
 
 import psycopg
 import pytest
-from fastapi import APIRouter
+from sakuin import __version__
 from sakuin.errors import Conflict, Invalid, Misconfigured, NotFound, Unavailable
 from sakuin.http.app import rest_api
-from sakuin.knowledge.validation import IndexedChunk
+from sakuin.knowledge.page import IndexedChunk
+from sakuin.platform.keys import hash_of_key
+from sakuin.platform.supabase.schema import Health
 from starlette.testclient import TestClient
 
 from tests.builders import a_page
 from tests.emptied import emptied
-from tests.events import AUTHORIZATION, ring
+from tests.events import AUTHORIZATION, KEY
 from tests.worlds import World, Worlds, as_before, with_a_page
 
 MATERIAL = "junior/二次方程式の解き方_教材"
@@ -29,7 +31,7 @@ def world(a_world: Worlds, sql: psycopg.Connection) -> World:
 
 @pytest.fixture(scope="module")
 def api(world: World) -> TestClient:
-    return TestClient(rest_api(world.library, ring, "1.2.3"), headers=AUTHORIZATION)
+    return TestClient(rest_api(world.services), headers=AUTHORIZATION)
 
 
 @pytest.fixture
@@ -41,20 +43,31 @@ def changes(world: World) -> Iterator[None]:
 
 def test_health_needs_no_key(api: TestClient) -> None:
     answer = api.get("/healthz", headers={"Authorization": ""})
-    assert answer.json() == {"status": "ok", "version": "1.2.3", "schema": "current"}
+    state = {"schema": "current", "maintained_at": None, "advice": None}
+    assert answer.json() == {"status": "ok", "version": __version__, **state}
 
 
 def test_health_says_what_to_do_about_another_schema(world: World) -> None:
-    app = rest_api(world.library, ring, "1.2.3", schema=lambda: "older")
+    at = "2026-11-28T21:00:00Z"
+    app = rest_api(replace(world.services, health=lambda: Health("older", at)))
     answer = TestClient(app).get("/healthz")
     advice = "Apply the migrations: docs/how-to/upgrade.md."
-    assert answer.json() == {"status": "ok", "version": "1.2.3", "schema": "older", "advice": advice}
+    state = {"schema": "older", "maintained_at": at, "advice": advice}
+    assert answer.json() == {"status": "ok", "version": __version__, **state}
+
+
+@pytest.mark.parametrize("path", ["/mcp", "/mcp/11111111-1111-1111-1111-111111111111", "/public/mcp"])
+def test_an_endpoint_with_a_slash_at_its_end_leads_to_the_endpoint(api: TestClient, path: str) -> None:
+    answer = api.post(f"{path}/", json={}, follow_redirects=False)
+    assert (answer.status_code, answer.headers["location"]) == (308, path)
 
 
 def test_the_status_counts_materials_and_chunks(api: TestClient, world: World, changes: None) -> None:
     world.put("bad.html", b"%PDF-1.7")
     (ready,) = api.get("/v1/materials", params={"status": "ready"}).json()["materials"]
-    expected = {"materials": {"ready": 1, "failed": 1}, "chunks": 3, "last_indexed": ready["indexed_at"], "waiting": []}
+    work = {"count": 0, "oldest_seconds": 0, "reasons": [], "rows": []}
+    expected = {"materials": {"ready": 1, "failed": 1}, "chunks": 3, "competing": [], "work": work}
+    expected |= {"last_indexed": ready["indexed_at"]}
     assert api.get("/v1/status").json() == expected
     failed = api.get("/v1/materials", params={"status": "failed"}).json()["materials"]
     assert [each["material"] for each in failed] == ["bad"]
@@ -77,14 +90,12 @@ def test_materials_come_in_pages(api: TestClient, world: World, changes: None) -
 
 def test_the_use_of_an_admin_key_is_recorded(world: World) -> None:
     noted: list[str] = []
-    router = APIRouter()
-    router.get("/v1/own")(lambda: "guarded by itself")
-    api = TestClient(rest_api(world.library, ring, "1.2.3", router, record_use=noted.append))
-    for path in ("/v1/status", "/v1/own"):
+    api = TestClient(rest_api(replace(world.services, record_use=noted.append)))
+    for path in ("/v1/status", "/v1/projects"):
         api.get(path, headers={"Authorization": "Bearer wrong"})
         assert noted == []
         api.get(path, headers=AUTHORIZATION)
-        assert noted == list(ring.hashes())
+        assert noted == [hash_of_key(KEY)]
         noted.clear()
     api.get("/healthz", headers=AUTHORIZATION)
     assert noted == []
@@ -96,13 +107,13 @@ def test_the_use_of_an_admin_key_is_recorded(world: World) -> None:
         ("GET", "/v1/materials?limit=x", None, 422, "'limit': Input should be a valid integer"),
         ("GET", "/v1/materials?Limit=1", None, 422, "Unknown query parameter 'Limit'. Use after, limit, prefix"),
         ("GET", "/v1/status?limit=1", None, 422, "Unknown query parameter 'limit'. This route has none"),
-        ("POST", "/v1/receipts", {"versions": [{"key": "a"}]}, 422, "'versions.0.version_id' is required"),
-        ("POST", "/v1/receipts", {"versions": [{}] * 9}, 422, "; and 13 more"),
+        ("POST", "/v1/files/results", {"versions": [{"key": "a"}]}, 422, "'versions.0.version_id' is required"),
+        ("POST", "/v1/files/results", {"versions": [{}] * 9}, 422, "; and 13 more"),
         ("GET", "/v1/materials?limit=0", None, 422, "'limit': Input should be greater than or equal to 1"),
         ("GET", "/v1/materials?limit=501", None, 422, "'limit': Input should be less than or equal to 500"),
         (
             "POST",
-            "/v1/receipts",
+            "/v1/files/results",
             {"versions": [{"key": "a", "version_id": "b"}] * 501},
             422,
             "'versions' has 501 items; the limit",
@@ -135,7 +146,8 @@ class _Failing:
 @pytest.fixture(scope="module")
 def failing(world: World) -> tuple[TestClient, _Failing]:
     records: Any = _Failing()
-    return TestClient(rest_api(replace(world.library, records=records), ring, "1.2.3"), headers=AUTHORIZATION), records
+    services = replace(world.services, library=replace(world.library, records=records))
+    return TestClient(rest_api(services), headers=AUTHORIZATION), records
 
 
 @pytest.mark.parametrize(
@@ -155,6 +167,19 @@ def test_each_error_has_its_status_and_its_code(
     answer = api.post("/v1/anchors", json=["a"])
     assert (answer.status_code, answer.json()) == (status, {"detail": "what to do", "code": code, "request_id": ""})
     assert ("retry-after" in answer.headers) == (status == 503)
+
+
+def test_an_unexpected_error_has_the_same_body_without_its_text(failing: tuple[TestClient, _Failing]) -> None:
+    failing[1].error = RuntimeError("where the key is")
+    api = TestClient(failing[0].app, headers=AUTHORIZATION, raise_server_exceptions=False)
+    answer = api.post("/v1/anchors", json=["a"])
+    body = {"detail": "Something went wrong.", "code": "internal", "request_id": ""}
+    assert (answer.status_code, answer.json()) == (500, body)
+
+
+def test_the_description_is_served_to_everybody(failing: tuple[TestClient, _Failing]) -> None:
+    paths = TestClient(failing[0].app).get("/openapi.json").json()["paths"]
+    assert {"/v1/status", "/v1/search"} <= paths.keys()
 
 
 @pytest.mark.parametrize(("wanted", "said"), [(None, "5"), (0.2, "1"), (29.1, "30")])

@@ -67,11 +67,11 @@ class Deployed:
     def outcome(self, key: str, version_id: str) -> str:
         """The outcome of a version, once it was processed."""
         asked = {"versions": [{"key": key, "version_id": version_id}]}
-        receipts = eventually(
-            f"a receipt of {key}, version {version_id}",
-            lambda: self.api("POST", "/v1/receipts", json=asked)["receipts"],
+        results = eventually(
+            f"a result of {key}, version {version_id}",
+            lambda: self.api("POST", "/v1/files/results", json=asked)["results"],
         )
-        return str(receipts[0]["outcome"])
+        return str(results[0]["outcome"])
 
     def api(self, method: str, path: str, **parts: Any) -> Any:
         headers = {"Authorization": f"Bearer {self.environment['SAKUIN_ADMIN_KEY']}"}

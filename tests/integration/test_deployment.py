@@ -15,10 +15,11 @@ from sakuin_local.aws.client import client
 from sakuin_local.aws.deployment import put_secrets
 from sakuin_local.aws.emulator import ACCESS_KEY, REGION, SECRET_KEY, Emulator, start
 from sakuin_local.aws.keys import ApiKeys, api_keys_of, secret_values
-from sakuin_local.aws.template import read_template
+from sakuin_local.aws.template import read_template, without_alarms
 from sakuin_local.processes import Programs
 
 from tests.awaiting import awaited
+from tests.effort import EFFORT
 from tests.integration.conftest import REPOSITORY
 
 BUILT = REPOSITORY / ".aws-sam" / "build" / "template.yaml"
@@ -47,6 +48,8 @@ class Account:
         if not packaged.exists():
             # A quarter of a gigabyte is packed once, not with each deployment.
             self._sam("package", "--template-file", BUILT, "--resolve-s3", "--output-template-file", packaged)
+            # The emulator refuses metric math.
+            packaged.write_text(json.dumps(without_alarms(read_template(packaged))))
         overrides = [f"{name}={value}" for name, value in self.parameters.items()]
         self._sam("deploy", "--template-file", packaged, "--no-confirm-changeset", "--parameter-overrides", *overrides)
         described = client(self.emulator, "cloudformation").describe_stacks(StackName="sakuin")["Stacks"][0]
@@ -109,7 +112,8 @@ def outputs(account: Account) -> dict[str, str]:
 
 
 def test_every_output_has_a_value(outputs: dict[str, str]) -> None:
-    assert outputs.keys() == read_template(REPOSITORY / "template.yaml")["Outputs"].keys()
+    expected = without_alarms(read_template(REPOSITORY / "template.yaml"))
+    assert outputs.keys() == expected["Outputs"].keys()
     assert all(outputs.values())
 
 
@@ -139,9 +143,9 @@ def test_a_function_is_invoked_under_its_own_role(account: Account, outputs: dic
 
 def test_only_a_changed_setting_moves_the_alias_and_reaches_it(account: Account, outputs: dict[str, str]) -> None:
     before = account.live(outputs["McpFunction"])
-    assert account.deploy(AlarmEmail="operator@example.org") == outputs
-    assert account.live(outputs["McpFunction"])["Version"] == before["Version"]
-
+    if EFFORT > 1:  # tests/test_template.py compares the settings that a version is numbered by
+        assert account.deploy(AlarmEmail="operator@example.org") == outputs
+        assert account.live(outputs["McpFunction"])["Version"] == before["Version"]
     account.deploy(BaseUrl="/school_asset")
     after = account.live(outputs["McpFunction"])
     assert int(after["Version"]) == int(before["Version"]) + 1

@@ -128,6 +128,7 @@ def test_the_guide_to_deploy_works_from_its_first_command_to_its_last(person: Pe
     for each in [*blocks("how-to/deploy.md"), *blocks("reference/cost.md")]:
         if "sakuin doctor" in each:
             eventually("the keys of the guide", lambda: accepts_new_keys(person))
+            eventually("a run of maintain", lambda: httpx.get(f"{person.stack.url}/healthz").json()["maintained_at"])
         typed[each] = person.types(answered(each, person))
     (first,) = [printed for each, printed in typed.items() if "sakuin push samples" in each]
     assert "Nothing is wrong" in first

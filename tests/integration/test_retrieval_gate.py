@@ -8,15 +8,14 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from rich.console import Console
 from sakuin_cli.client import DeploymentClient
 from sakuin_cli.connections import deployment_of
-from sakuin_cli.evaluation.ask import ask_all
-from sakuin_cli.evaluation.floors import floor_of
-from sakuin_cli.evaluation.labels import labelled_questions
-from sakuin_cli.evaluation.report import Report, report_of
-from sakuin_cli.evaluation.tables import show
+from sakuin_cli.evaluation.figures import bound_of, figures, missed
+from sakuin_cli.evaluation.questions import Question, questions_in
+from sakuin_cli.evaluation.report import show_run
+from sakuin_cli.evaluation.run import ask_all
 from sakuin_cli.settings import CommandSettings
+from sakuin_cli.terminal import Terminal
 
 from tests.integration.conftest import REPOSITORY, Deployed, eventually
 
@@ -33,29 +32,30 @@ def client(deployed: Deployed) -> Iterator[DeploymentClient]:
         yield connected
 
 
-def measured(client: DeploymentClient, labels: Path, floors: Path, *, tool: str | None = None) -> Report:
-    """The report of the development questions of a file, compared with its floors. Held-out ones gate nothing."""
-    questions, bad = labelled_questions(labels.read_text("utf-8"))
+def development_questions(labels: Path) -> list[Question]:
+    """The questions of a file that gate something; held-out ones do not."""
+    questions, bad = questions_in(labels)
     assert bad == []
-    run = ask_all(client, [one for one in questions if one.half == "dev"], tool=tool, k=5)
-    sides = json.loads(floors.read_text("utf-8"))
-    bounds = [floor_of(side, f"{name}={value}") for side in sides for name, value in sides[side].items()]
-    return report_of(run, floors=bounds)
+    lines = labels.read_text("utf-8").splitlines()
+    return [each for each in questions if json.loads(lines[each.line - 1])["half"] == "dev"]
 
 
-def passes(report: Report) -> bool:
-    """Whether every floor is reached; prints the report if not."""
-    if not report.is_clean:
-        show(Console(width=120), report)
-    return report.is_clean
+def passes(client: DeploymentClient, labels: Path, floors: Path, *, tool: str | None = None) -> bool:
+    """Whether the answers reach every floor; prints them if not."""
+    run = ask_all(client, development_questions(labels), tool=tool)
+    assert (run.bad_lines, run.index_state) == ((), None)
+    means, sides = figures(run.answers, run.k), json.loads(floors.read_text("utf-8"))
+    bounds = [bound_of(side, f"{name}={value}") for side in sides for name, value in sides[side].items()]
+    below = missed(bounds, means)
+    if below:
+        show_run(Terminal(as_json=False), run, means, below)
+    return not below
 
 
 def test_the_sample_pages_answer_the_labelled_questions(client: DeploymentClient) -> None:
-    assert passes(measured(client, LABELS / "knowledge.jsonl", LABELS / "floors.json"))
+    assert passes(client, LABELS / "knowledge.jsonl", LABELS / "floors.json")
 
 
 def test_the_sample_table_answers_the_labelled_questions(client: DeploymentClient) -> None:
     eventually("a Table that is ready", lambda: client.explain("分数", tool="search_columns")["index_state"] == "ready")
-    report = measured(client, LABELS / "table.jsonl", LABELS / "floors_table.json", tool="search_columns")
-    assert report.run.index_state is None
-    assert passes(report)
+    assert passes(client, LABELS / "table.jsonl", LABELS / "floors_table.json", tool="search_columns")

@@ -10,11 +10,8 @@ ROLES = ("viewer", "editor", "owner")
 OPEN = {"GET /healthz"}
 # Open with the keys of MCP: test_searches.
 TOOL_SEARCH = "/v1/mcps/{mcp_id}/tools/{tool_id}/search"
-# Open with the keys of MCP: test_changes.
-TOOL_CHANGES = "/v1/mcps/{mcp_id}/changes"
-FEEDS = {"GET /v1/changes", f"GET {TOOL_CHANGES}"}
 LIBRARY = {f"POST /v1/{name}" for name in ("search", "read", "find", "feedback")}
-SEARCHES = {*LIBRARY, f"POST {TOOL_SEARCH}", *FEEDS}
+SEARCHES = {*LIBRARY, f"POST {TOOL_SEARCH}"}
 Ids = Mapping[str, str]
 
 
@@ -44,7 +41,6 @@ MEMBERS = [
     Route("GET /v1/projects", role="viewer"),
     Route("POST /v1/projects/{project_id}/members", lambda _ids: {"user_id": str(uuid4())}, role="owner"),
     Route("GET /v1/projects/{project_id}/members", role="viewer"),
-    Route("POST /v1/projects/{project_id}/transfer", lambda ids: {"user_id": ids["user_id"]}, role="owner"),
     Route("DELETE /v1/projects/{project_id}/members/{user_id}", role="owner"),
     Route("PUT /v1/projects/{project_id}/synonyms", lambda _ids: {"groups": [["解の公式", "かいのしき"]]}),
     Route("GET /v1/projects/{project_id}/synonyms", role="viewer"),

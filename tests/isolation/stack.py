@@ -17,6 +17,7 @@ from sakuin.platform.supabase.sign_in import issuer_of
 from sakuin_local.supabase.database import Database
 from sakuin_local.supabase.tokens import Keys
 
+from tests.contracts.openai_server import OpenAIServer
 from tests.doubles.playground import api_handler
 from tests.emptied import emptied
 from tests.events import Context
@@ -57,6 +58,7 @@ class Stack:
     api: Handler
     mcp: Handler
     workers: TableWorld
+    openai: OpenAIServer
     log: io.StringIO
     # The name of the functions' secret.
     secret: str
@@ -75,7 +77,7 @@ class Stack:
     def answer(self, event: dict[str, Any], context: Any) -> dict[str, Any]:
         """Gives an event to the function that API Gateway would give it to."""
         path = event["rawPath"]
-        is_search = path.startswith(("/mcp", "/public/", "/.well-known/ai-")) or path.endswith(("/search", "/changes"))
+        is_search = path.startswith(("/mcp", "/public/")) or path.endswith("/search")
         is_feedback = (path, event["requestContext"]["http"]["method"]) == ("/v1/feedback", "POST")
         is_of_mcp = is_search or is_feedback or path in ("/v1/read", "/v1/find")
         return (self.mcp if is_of_mcp else self.api)(event, context)
@@ -141,7 +143,8 @@ def stack_of(database: Database, store: str, **settings: str) -> Iterator[Stack]
                 agents = functions.mcp()
                 rest = api_handler(functions.environ, agents)
                 workers = world_of(database, store)
-                yield Stack(database, supabase, sql, rest, agents, workers, log, functions.secret, knowledge, admin)
+                of_vendors = workers, functions.openai
+                yield Stack(database, supabase, sql, rest, agents, *of_vendors, log, functions.secret, knowledge, admin)
 
 
 def _event(method: str, path: str, body: object, bearer: str | None, headers: dict[str, str]) -> dict[str, Any]:

@@ -5,14 +5,13 @@ from typing import Any
 from uuid import uuid4
 
 import pytest
-from sakuin.mcp.read_around import NAME
 from sakuin.platform.keys import hash_of_key, new_key
 from sakuin.platform.supabase.client import call
 from sakuin.retrieval.index_version import ANALYZER
 from sakuin.tables.json_pointer import ancestors, pointer_hash
 
 from tests.isolation.conftest import Tenant, moved_in
-from tests.isolation.routes import TOOL_CHANGES, TOOL_SEARCH
+from tests.isolation.routes import TOOL_SEARCH
 from tests.isolation.stack import Answer, Stack
 from tests.worlds import FINGERPRINT
 
@@ -45,9 +44,6 @@ DOORS: dict[str, Callable[[Stack, Mapping[str, str] | None, str | None], Answer]
     "tools": lambda stack, ids, bearer: stack.rpc(ids and ids["mcp_id"], "tools/list", bearer),
     "search": lambda stack, ids, bearer: stack.ask(
         "POST", TOOL_SEARCH.format_map(ids) if ids else "/v1/search", {"query": "公式"}, bearer=bearer
-    ),
-    "changes": lambda stack, ids, bearer: stack.ask(
-        "GET", TOOL_CHANGES.format_map(ids) if ids else "/v1/changes", bearer=bearer
     ),
 }
 
@@ -109,8 +105,8 @@ def test_a_wrong_key_costs_the_same_work_whether_or_not_there_is_an_endpoint(sta
 def test_each_tool_of_another_is_unknown_by_name(stack: Stack, owner: Tenant, other: Tenant) -> None:
     keys = {None: stack.knowledge_key, owner.ids["mcp_id"]: owner.key, other.ids["mcp_id"]: other.key}
     names = {mcp_id: listed(stack, mcp_id, key) for mcp_id, key in keys.items()}
-    assert names[owner.ids["mcp_id"]] == {owner.tool, NAME}
-    assert names[other.ids["mcp_id"]] == {other.tool, NAME}
+    assert names[owner.ids["mcp_id"]] == {owner.tool}
+    assert names[other.ids["mcp_id"]] == {other.tool}
     every = set().union(*names.values()) | {"everything"}
     for mcp_id, key in keys.items():
         unknown = called(stack, mcp_id, key, "no_such_tool", query="公式")
@@ -193,13 +189,6 @@ def test_a_guessed_row_of_the_engine_answers_its_own_tool_alone(stack: Stack, ow
             objects = stack.workers.records.objects(mcp_id, tool_id, hashes)
             assert all(where.startswith("/public/") for where in objects)
             assert not objects or endpoint is tool
-            texts = [
-                stack.workers.records.text(mcp_id, tool_id, pointer_hash(where), around="", first=0, limit=9)
-                for _, where, _ in rows
-            ]
-            assert all((text is None) is (endpoint is not tool) for text in texts)
-            shown = {each["json_pointer"] for text in texts if text for each in text["texts"]}
-            assert all(where.startswith("/public/") for where in shown)
             words = {"p_readings": ["コウシキ"], "p_words": {}, "p_fingerprint": FINGERPRINT.id}
             words |= {"p_query": owner.words, "p_analyzer": ANALYZER}
             known = call(stack.workers.client, "table_lexicon_entries", {"p_mcp": mcp_id, "p_tool": tool_id, **words})

@@ -78,7 +78,7 @@ def test_the_mcp_function_may_read_its_secret_and_write_its_log_only() -> None:
     assert actions == {"secretsmanager:GetSecretValue", "logs:CreateLogStream", "logs:PutLogEvents"} | WITHOUT_RESOURCE
 
 
-def test_mcp_and_webhooks_read_the_secret_of_searches_and_only_the_api_all_three() -> None:
+def test_mcp_reads_the_secret_of_searches_alone_and_only_the_api_all_three() -> None:
     read = {
         role: {resource for action, resource in rights(role) if action == "secretsmanager:GetSecretValue"}
         for role in ROLES
@@ -89,8 +89,7 @@ def test_mcp_and_webhooks_read_the_secret_of_searches_and_only_the_api_all_three
     )
     # A pattern of one must not match another: `*` would.
     assert not any(fnmatch(each.replace("??????", "AbCdEf"), main) for each in (search, users))
-    special = {role_of("SakuinApi"): {main, search, users}}
-    special |= {role_of(name): {search} for name in ("SakuinMcp", "SakuinSendWebhooks")}
+    special = {role_of("SakuinApi"): {main, search, users}, role_of("SakuinMcp"): {search}}
     assert read == {role: special.get(role, {main}) for role in ROLES}
     environment = FUNCTIONS["SakuinMcp"]["Environment"]["Variables"]
     assert environment == {"SECRET_NAME": {"Fn::Sub": search_secret("${SecretName}")}}
@@ -99,19 +98,17 @@ def test_mcp_and_webhooks_read_the_secret_of_searches_and_only_the_api_all_three
 def test_the_api_receives_dead_letters_alone_and_writes_pages_and_documents_alone() -> None:
     for action, resource in rights(role_of("SakuinApi")):
         if action.startswith("sqs:") and action not in ("sqs:SendMessage", "sqs:GetQueueAttributes"):
-            assert re.fullmatch(r"GetAtt Sakuin(Material|Tool|Embed|Webhook)DeadLetters\.Arn", resource), (
-                action,
-                resource,
-            )
+            assert re.fullmatch(r"GetAtt Sakuin(Material|Tool|Embed)DeadLetters\.Arn", resource), (action, resource)
             assert action.removeprefix("sqs:") in DEAD_LETTERS, action
         if action in ("s3:PutObject", "s3:DeleteObject"):
             assert re.search("-(tables|materials)-", resource), (action, resource)
 
 
-def test_only_what_has_the_outbox_may_put_events() -> None:
+def test_only_what_sends_events_may_put_them_and_on_the_own_bus_alone() -> None:
     for name in FUNCTIONS:
-        if any(action == "events:PutEvents" for action, _ in rights(role_of(name))):
-            assert name in ("SakuinApi", "SakuinMaintain")
+        buses = [resource for action, resource in rights(role_of(name)) if action == "events:PutEvents"]
+        sends = name in ("SakuinApi", "SakuinMaintain", "SakuinIndexMaterial")
+        assert buses == ["GetAtt SakuinEventBus.Arn"] * sends, name
 
 
 def test_only_the_schedule_and_the_console_call_another_function_and_only_the_one_that_agents_reach() -> None:

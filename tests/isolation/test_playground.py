@@ -1,4 +1,4 @@
-"""The playground's event of the function `mcp`, and the refused questions that it keeps."""
+"""The event of explanations of the function `mcp`, and the refused questions that it keeps."""
 
 import json
 import os
@@ -18,27 +18,28 @@ from tests.events import Context
 from tests.isolation.stack import Stack
 from tests.worlds import long
 
-QUERY = "?playground=%7B%7D"
+QUERY = "?explanation=%7B%7D"
 KEY_IN_QUESTION = "sk-abcdefghijklmnopqrstuvwxyz"
 
 
-def direct(stack: Stack, **question: Any) -> dict[str, Any]:
-    answer = stack.mcp({"playground": {"arguments": {"query": "公式"}, **question}}, Context())
+def direct(stack: Stack, query: str = "公式") -> dict[str, Any]:
+    event = {"asked": {"query": query}, "payer": "console", "language": "en", "with_answer": True}
+    answer = stack.mcp({"explanation": event}, Context())
     assert answer["statusCode"] == 200
     said: dict[str, Any] = json.loads(answer["body"])
     return said
 
 
 def test_the_event_answers_without_a_key(stack: Stack) -> None:
-    assert direct(stack)["structured"]["no_good_match"] is True
+    assert direct(stack)["answer"]["structured"]["no_good_match"] is True
 
 
 @pytest.mark.parametrize("path", [f"/mcp{QUERY}", f"/public/mcp{QUERY}", "/v1/search"])
 @pytest.mark.parametrize("bearer", [None, "knowledge"])
 def test_no_request_over_http_reaches_it(stack: Stack, path: str, bearer: str | None) -> None:
-    body = {"playground": {"arguments": {"query": "公式"}}}
+    body = {"explanation": {"asked": {"query": "公式"}}}
     key = bearer and stack.knowledge_key
-    asked = stack.ask("POST", path, body, bearer=key, playground="{}")
+    asked = stack.ask("POST", path, body, bearer=key, explanation="{}")
     plain = stack.ask("POST", path.removesuffix(QUERY), {"other": 1}, bearer=key)
     assert asked.status == plain.status
     assert "structured" not in asked.body
@@ -48,7 +49,7 @@ def test_a_request_of_the_gateway_with_this_member_is_a_request(stack: Stack) ->
     """No gateway sends one; a caller who could would still need a key."""
     context = {"http": {"method": "POST", "path": "/mcp", "sourceIp": "127.0.0.1"}, "stage": "$default"}
     event = {"version": "2.0", "rawPath": "/mcp", "rawQueryString": "", "headers": {}, "requestContext": context}
-    answer = stack.mcp({**event, "playground": {"arguments": {"query": "公式"}}}, Context())
+    answer = stack.mcp({**event, "explanation": {"asked": {"query": "公式"}}}, Context())
     assert answer["statusCode"] == 401
 
 
@@ -57,7 +58,7 @@ def test_a_refused_question_is_counted_without_secrets_and_without_who_asked(sta
     question = f"  what is\n the capital of\u200b France? {KEY_IN_QUESTION} {'x' * 400}"
     for _ in range(2):
         stack.rpc(None, "tools/call", stack.knowledge_key, name="search_knowledge", arguments={"query": question})
-    direct(stack, arguments={"query": question})
+    direct(stack, question)
     (kept,) = RefusedQuestions(connected(stack.database.rest_url, stack.database.service_key)).most_frequent(
         None, limit=10
     )

@@ -53,23 +53,15 @@ def test_everybody_reads_the_library_and_nothing_of_a_project(public: Stack, ten
 
 
 def test_without_a_key_everything_else_stays_closed(public: Stack, tenant: Tenant) -> None:
-    for path in ("/mcp", f"/mcp/{tenant.ids['mcp_id']}", f"{PATH}/{tenant.ids['mcp_id']}", "/public/mcpx"):
+    for path in ("/mcp", f"/mcp/{tenant.ids['mcp_id']}"):
         assert ask(public, "tools/list", None, path).status == 401
+    for path in (f"{PATH}/{tenant.ids['mcp_id']}", "/public/mcpx"):
+        assert ask(public, "tools/list", None, path).status == 404
     for method in ("GET", "DELETE"):
         answer = public.ask(method, PATH, bearer=None)
         assert (answer.status, answer.headers["allow"]) == (405, "POST")
     foreign = public.ask("POST", PATH, {}, bearer=None, origin="https://page.example")
     assert (foreign.status, foreign.json["code"]) == (403, "origin_not_allowed")
-
-
-def test_documents_are_for_everybody_and_show_nothing_of_a_project(public: Stack, tenant: Tenant, minute: None) -> None:
-    paths = ("llms.txt", "server.json", "mcp/server-card", "SKILL.md", "pages/nothing.md")
-    answers = [public.ask("GET", f"/public/{path}", origin="https://page.example") for path in paths]
-    assert [answer.status for answer in answers] == [200] * 4 + [404]
-    assert [answer.headers["access-control-allow-origin"] for answer in answers] == ["*"] * 5
-    assert public.ask("GET", "/.well-known/ai-catalog.json").status == 200
-    assert tenant.tool not in "".join(answer.body for answer in answers)
-    assert public.ask("POST", "/public/llms.txt", {}).status == 405
 
 
 def test_a_flood_takes_nothing_from_those_who_have_a_key(public: Stack, tenant: Tenant, minute: None) -> None:
@@ -82,7 +74,6 @@ def test_a_flood_takes_nothing_from_those_who_have_a_key(public: Stack, tenant: 
     assert [answer.status for answer in flood] == [200] * PER_MINUTE + [429] * (30 - PER_MINUTE)
     assert "public_queries_per_minute" in flood[-1].json["error"]["message"]
     assert 0 < int(flood[-1].headers["retry-after"]) <= 60
-    assert public.ask("GET", "/public/llms.txt").status == 429
     # The minute of a key is whole.
     answers = [searched("/mcp", public.knowledge_key) for _ in range(PER_MINUTE)]
     assert [answer.status for answer in answers] == [200] * PER_MINUTE
@@ -90,3 +81,23 @@ def test_a_flood_takes_nothing_from_those_who_have_a_key(public: Stack, tenant: 
     assert public.sql.execute(
         "select coalesce(sum(total), 0) from daily_count where name like 'tokens:%'"
     ).fetchone() == (0,)
+
+
+def test_questions_without_a_key_beyond_the_tokens_of_the_day_are_compared_by_words_alone(
+    database: Database, stand_in: str
+) -> None:
+    with stack_of(database, stand_in, PUBLIC_LIBRARY="true", LIMITS='{"public_daily_tokens": 20}') as stack:
+        stack.openai.tokens = 12
+
+        def degraded(path: str, bearer: str | None) -> str | None:
+            call = {"name": "search_knowledge", "arguments": {"query": "解の公式"}}
+            answer = ask(stack, "tools/call", bearer, path, **call).json["result"]["structuredContent"]
+            reason: str | None = answer.get("degraded")
+            return reason
+
+        assert [degraded(PATH, None) for _ in range(2)] == [None, None]
+        assert "tokens" in (degraded(PATH, None) or "")
+        assert degraded("/mcp", stack.knowledge_key) is None
+        assert len(stack.openai.requests) == 3
+        counts = stack.sql.execute("select name, total from daily_count where name like 'tokens:%'").fetchall()
+    assert counts == [("tokens:public", 24)]

@@ -79,7 +79,7 @@ def test_a_member_changes_and_deletes_no_other_row(stack: Stack, owner: Tenant, 
         " values (%(project_id)s, %(table_id)s, '', 'search', 'x', 'x', '{}')",
         "insert into tool (project_id, table_id, json_path, type, name, description, input_schema)"
         " values (%(own_project_id)s, %(table_id)s, '', 'search', 'x', 'x', '{}')",
-        "insert into mcp (project_id, name, api_key_hash) values (%(project_id)s, 'x', 'x')",
+        "insert into mcp (project_id, name, api_key_hash) values (%(project_id)s, 'x', repeat('0', 64))",
         "insert into mcp_binding (mcp_id, tool_id) values (%(own_mcp_id)s, %(tool_id)s)",
         "insert into mcp_binding (mcp_id, tool_id) values (%(mcp_id)s, %(own_tool_id)s)",
         "insert into project_synonyms (project_id, groups, analyzer) values (%(project_id)s, '[]', 'x')",
@@ -118,13 +118,15 @@ def test_a_role_changes_the_rows_that_it_may(stack: Stack, other: Tenant, role: 
     for statement, editors in (
         ("insert into project_member (project_id, user_id, role) values (%(project_id)s, %(user)s, 'viewer')", False),
         ("insert into context_table (project_id, name, version) values (%(project_id)s, 'x', 0)", True),
-        ("insert into mcp (project_id, name, api_key_hash) values (%(project_id)s, 'x', 'x')", True),
+        ("insert into mcp (project_id, name, api_key_hash) values (%(project_id)s, 'x', repeat('0', 64))", True),
+        ("insert into mcp_binding (mcp_id, tool_id) values (%(mcp_id)s, %(tool_id)s)", True),
         (
             "insert into outbox (event, project_id, table_id) values ('TableDeleted', %(project_id)s, %(table_id)s)",
             False,
         ),
     ):
         with as_member(stack, member) as connection:
+            connection.execute("delete from mcp_binding")
             if editors and role == "editor":
                 assert connection.execute(statement.encode(), values).rowcount == 1
                 continue

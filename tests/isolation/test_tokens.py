@@ -1,10 +1,11 @@
-"""Which tokens of Supabase Auth open the API and MCP, of a project that signs with a key pair and knows its secret."""
+"""Tokens and keys of Supabase: which open the API and MCP of a project that signs with a key pair."""
 
 import base64
 import hmac
 import json
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -18,7 +19,10 @@ import pytest
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 from jwt.algorithms import ECAlgorithm
-from sakuin.platform.supabase.client import database_credentials
+from sakuin.errors import Unavailable
+from sakuin.platform.supabase.client import ACTING_USER, call, connected, credentials, database_credentials
+from sakuin.tables.admin.postgres import ProjectRecords
+from sakuin.tables.model import User
 from sakuin_cli.deployment_keys import new_database_key
 from sakuin_local.addresses import free_port
 from sakuin_local.places import TOOLS
@@ -32,7 +36,9 @@ from tests.isolation.stack import PREVIOUS_JWT_SECRET, Stack, stack_of
 from tests.rest_prefix import served_below_prefix
 
 OWN, FOREIGN = ec.generate_private_key(ec.SECP256R1()), ec.generate_private_key(ec.SECP256R1())
+
 USER = str(uuid4())
+
 ANOTHER = "the secret of another project, as long as Supabase's are"
 # The last one is that of the stack, whose port is known when it has started.
 issuers = [""]
@@ -229,3 +235,40 @@ def test_unknown_names_of_keys_do_not_reload_the_keys_each_time(stack: Stack) ->
     for number in range(20):
         assert stack.ask("GET", "/v1/projects", bearer=by_key(FOREIGN, {"kid": f"made up {number}"})).status == 401
     assert stack.gateway.jwks_read - read <= 1
+
+
+def test_a_key_that_is_no_token_is_sent_as_a_key_alone() -> None:
+    assert credentials(SECRET) == {"apikey": SECRET}
+    assert credentials("a.b.c") == {"apikey": "a.b.c", "Authorization": "Bearer a.b.c"}
+    assert credentials(PUBLISHABLE, "d.e.f") == {"apikey": PUBLISHABLE, "Authorization": "Bearer d.e.f"}
+
+
+def test_either_kind_of_service_key_reads_every_project(stack: Stack) -> None:
+    user = str(uuid4())
+    stack.ask("POST", "/v1/projects", {"name": "p"}, bearer=stack.token(user))
+    known = {
+        project.id
+        for url, key in ((stack.gateway.url, SECRET), (stack.database.rest_url, stack.database.service_key))
+        for project in ProjectRecords(connected(url, key)).projects(None)
+    }
+    assert known == {str(id) for (id,) in stack.sql.execute("select id from project where deleted_at is null")}
+
+
+def test_a_publishable_key_alone_opens_nothing(stack: Stack) -> None:
+    with pytest.raises(Unavailable, match="permission denied for function list_projects"):
+        call(connected(stack.gateway.url, PUBLISHABLE), "list_projects", {})
+
+
+def test_people_who_ask_at_once_over_one_session_each_see_their_own(stack: Stack) -> None:
+    service = connected(stack.gateway.url, SECRET)
+    records = ProjectRecords(service)
+    people = [User(str(uuid4())) for _ in range(4)]
+    own = {user.id: records.create_project(user, user.id).id for user in people}
+
+    def seen(user: User) -> bool:
+        return [project.id for project in records.projects(user)] == [own[user.id]]
+
+    with ThreadPoolExecutor(8) as pool:
+        assert all(pool.map(seen, people * 15))
+    assert ACTING_USER not in service.postgrest.headers
+    assert len(records.projects(None)) > len(people)

@@ -37,7 +37,7 @@ def test_a_version_that_is_gone_was_superseded(world: World) -> None:
     (message,) = world.bucket.take_messages()
     world.bucket.remove_version(KEY, version)
     assert world.deliver(message).reason
-    assert world.receipt(KEY, version).outcome == "superseded"
+    assert world.upload_result(KEY, version).outcome == "superseded"
 
 
 def test_removing_a_noncurrent_version_is_no_deletion(world: World) -> None:
@@ -122,7 +122,7 @@ def test_an_upload_after_a_reset_of_the_sequencers_is_applied(world: World) -> N
     world.bucket.begin_anew()
     version = world.put(KEY, TWO)
     assert "二の版" in text(world)
-    assert world.receipt(KEY, version).outcome == "applied"
+    assert world.upload_result(KEY, version).outcome == "applied"
     assert "一の版" in (world.put(KEY, ONE) and text(world))
 
 
@@ -131,7 +131,7 @@ def test_a_recheck_of_what_is_right_changes_nothing(world: World) -> None:
     before = world.state(MATERIAL)
     recheck(world, KEY)
     recheck(world, "junior/never.html")
-    assert (world.materials(), world.state(MATERIAL)) == ([MATERIAL], before)
+    assert world.records.materials(with_new=True) == ([before], None)
 
 
 def test_a_recheck_of_a_learns_file_asks_for_its_pages(world: World) -> None:

@@ -46,10 +46,10 @@ def test_the_material_is_marked_failed_and_stays_searchable(world: World) -> Non
         ObjectWritten(next_version("learns.yml")),
     ],
 )
-def test_the_version_gets_a_failed_receipt(world: World, event: ObjectWritten | ObjectRemoved) -> None:
+def test_the_version_gets_a_failed_result(world: World, event: ObjectWritten | ObjectRemoved) -> None:
     give_up(world, event)
-    (receipt,) = world.records.upload_results([(event.source.key, "version-2")])
-    assert (receipt.outcome, str(receipt.reason)[:9]) == ("failed", "It failed")
+    (result,) = world.records.upload_results([(event.source.key, "version-2")])
+    assert (result.outcome, str(result.reason)[:9]) == ("failed", "It failed")
 
 
 def test_an_overtaken_version_and_a_reindex_without_one_change_nothing(world: World) -> None:
@@ -71,7 +71,7 @@ def test_a_recheck_that_failed_is_recorded_for_the_version_that_the_bucket_holds
     row = world.state("junior/x")
     assert (row.status, row.indexed_version_id, str(row.error)[:9]) == ("failed", "version-1", "It failed")
     assert (world.state("junior/y").status, world.state("junior/y").source.version_id) == ("failed", version)
-    assert world.reconcile(whole=True).differences == []
+    assert world.night() == []
 
 
 def test_a_recheck_of_what_is_known_or_gone_changes_nothing(world: World) -> None:
@@ -80,6 +80,6 @@ def test_a_recheck_of_what_is_known_or_gone_changes_nothing(world: World) -> Non
     world.bucket.remove("junior/x.html")
     give_up(world, recheck())
     give_up(world, recheck("learns.yml"))
-    (receipts,) = world.rows("upload_result")
+    (results,) = world.rows("upload_result")
     assert world.state("junior/x").status == "ready"
-    assert [row[:2] for row in receipts] == [("junior/x.html", "version-1")]
+    assert [row[:2] for row in results] == [("junior/x.html", "version-1")]

@@ -21,7 +21,7 @@ def process(world: World) -> list[int]:
             events = world.events
             event = events.read(json.loads(message))
             assert event is not None
-            events.process(event)
+            events.process(event, None)
             counted = events.metrics.metric_set.get("FreshnessMilliseconds", {"Value": []})
             seconds += [round(value / 1000) for value in counted["Value"]]
             events.metrics.clear_metrics()

@@ -5,12 +5,13 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from sakuin.errors import Conflict, NotFound, Unavailable
-from sakuin.knowledge.learns.writer import names_action
+from sakuin.errors import Conflict, Unavailable
+from sakuin.knowledge.index_page import PageVersion
+from sakuin.knowledge.learns.actions import names_action
 from sakuin.knowledge.model import ChangeResult
 from sakuin.retrieval.index_version import PageIndexVersion
 
-from tests.builders import a_page, a_source
+from tests.builders import a_page
 from tests.worlds import World
 
 KEY = "junior/二次方程式の解き方_教材.html"
@@ -31,9 +32,9 @@ def test_the_same_page_is_another_version_of_which_nothing_is_read_or_written(wo
     after = world.state(MATERIAL)
     assert (after.source.version_id, after.indexed_version_id) == (version, version)
     assert (after.status, after.chunks_count, after.page_hash) == ("ready", len(BOXES), before.page_hash)
-    assert world.receipt(KEY, version).outcome == "applied"
+    assert world.upload_result(KEY, version).outcome == "applied"
     assert (world.chunks(MATERIAL), world.embedder.calls) == (rows, 1)
-    for table in ("knowledge_chunks", "chunk_words", "posting", "change"):
+    for table in ("knowledge_chunks", "chunk_words", "posting"):
         written = f"select count(*) from {table} where xmin::text::bigint > %s"
         assert world.sql.execute(written, [begin]).fetchall() == [(0,)], table
 
@@ -68,7 +69,7 @@ def test_one_changed_rule_costs_one_text_and_touches_one_chunk(world: World) -> 
     assert {anchor for anchor in after if after[anchor] != before[anchor]} == {"tip-sign"}
 
 
-def test_a_page_without_a_semantic_id_is_found_by_its_headings_until_it_has_one(world: World) -> None:
+def test_a_page_is_found_by_its_headings_and_by_its_semantic_ids(world: World) -> None:
     docs = "<main><h1>Sails</h1><p>They catch the wind.</p><h2 id=reefing>Reefing</h2><p>A smaller sail.</p>{}</main>"
     world.put("docs/sails.html", docs.format("<div class='admonition tip'>Reef before you have to.</div>").encode())
     ids = ["docs/sails#:~:sails", "docs/sails#reefing", "docs/sails#reefing:~:tip"]
@@ -78,15 +79,17 @@ def test_a_page_without_a_semantic_id_is_found_by_its_headings_until_it_has_one(
     found = {hit.id: hit.url for hit in world.search("Reef before you have to.").results}
     assert found["docs/sails#reefing:~:tip"].startswith("/docs/sails.html#reefing:~:text=")
     world.put("docs/sails.html", docs.format("<p id=tip-reef>Reef before you have to.</p>").encode())
-    assert [chunk.anchor for chunk in world.chunks("docs/sails")] == ["tip-reef"]
+    assert [chunk.anchor for chunk in world.chunks("docs/sails")] == [":~:sails", "reefing", "tip-reef"]
 
 
 @pytest.mark.scenario("knowledge-index/learns-are-action-oriented")
-def test_every_chunk_gets_three_to_five_items_that_name_an_action(world: World) -> None:
+def test_every_element_with_an_id_gets_items_that_name_an_action_and_a_section_none(world: World) -> None:
     world.put(KEY, a_page(BOXES | {"ex-1": "噴水の高さ: h=1.5 のとき。", "def-d": "判別式とは: 根号の中。"}))
     for chunk in world.chunks(MATERIAL):
         assert 3 <= len(chunk.learns.items) <= 5
         assert all(names_action(item) for item in chunk.learns.items), chunk.learns
+    world.put("docs/sails.html", b"<main><h1>Sails</h1><p>They catch the wind.</p></main>")
+    assert [chunk.learns.items for chunk in world.chunks("docs/sails")] == [()]
 
 
 def test_only_the_items_of_an_author_are_embedded_and_searched(world: World) -> None:
@@ -94,7 +97,7 @@ def test_only_the_items_of_an_author_are_embedded_and_searched(world: World) -> 
     world.put("learns.yml", file.encode())
     world.put(KEY, a_page(BOXES))
     rules, *_ = (chunk.learns.items[1] for chunk in world.chunks(MATERIAL))
-    assert rules == "解の公式の要点の確認"
+    assert rules == "「二次方程式の解き方」で「解の公式」を利用する方法"
     embedded = "\n".join(world.embedder.embedded)
     assert ("計算を見直す手順" in embedded, rules in embedded) == (True, False)
     terms = {term for (row,) in world.sql.execute("select terms from chunk_words") for term in row}
@@ -109,17 +112,6 @@ def test_meta_tags_of_the_page_stand_in_each_chunk(world: World) -> None:
         assert (fields.category, fields.level, fields.prerequisites) == ("代数", "中学", ("平方根", "因数分解"))
 
 
-def test_a_page_without_any_box_is_applied_and_empty(world: World) -> None:
-    version = world.put(KEY, a_page({}))
-    assert world.receipt(KEY, version).outcome == "applied"
-    assert world.chunks() == []
-
-
-def test_a_version_that_is_gone_is_not_found(world: World) -> None:
-    with pytest.raises(NotFound):
-        world.apply_page.index_version(MATERIAL, KEY, "gone", a_source(KEY, 1))
-
-
 def test_an_embedding_service_that_is_down_changes_nothing(world: World) -> None:
     world.put(KEY, a_page(BOXES))
     before = world.rows("material", "knowledge_chunks")
@@ -129,26 +121,17 @@ def test_an_embedding_service_that_is_down_changes_nothing(world: World) -> None
     assert world.rows("material", "knowledge_chunks") == before
 
 
-def test_a_concurrent_change_is_retried(world: World) -> None:
+def test_a_concurrent_change_is_retried_and_at_every_try_a_conflict(world: World) -> None:
     version = world.put(KEY, a_page(BOXES))
     index = _Interrupted(world, times=2)
-    result = replace(world.apply_page, index=index).index_version(MATERIAL, KEY, version)
-    assert result.applied.outcome == "applied"
-    assert index.interrupted == 2
-
-
-def test_a_material_that_changes_at_every_try_is_a_conflict(world: World) -> None:
-    version = world.put(KEY, a_page(BOXES))
-    pages = replace(world.apply_page, index=_Interrupted(world, times=99))
+    result = replace(world.apply_page, index=index)(PageVersion(MATERIAL, KEY, version))
+    assert (result.applied.outcome, index.interrupted) == ("applied", 2)
     with pytest.raises(Conflict):
-        pages.index_version(MATERIAL, KEY, version)
-
-
-def test_a_version_that_another_worker_replaced_is_a_conflict(world: World) -> None:
-    old = world.put(KEY, a_page(BOXES))
+        replace(world.apply_page, index=_Interrupted(world, times=99))(PageVersion(MATERIAL, KEY, version))
+    # Another worker replaced this version.
     world.put(KEY, a_page({"rule-new": "新しい: 文。"}))
     pages = replace(world.apply_page, index=_Interrupted(world, times=1))
-    assert pages.index_version(MATERIAL, KEY, old).applied.outcome == "conflict"
+    assert pages(PageVersion(MATERIAL, KEY, version)).applied.outcome == "conflict"
     assert [chunk.anchor for chunk in world.chunks(MATERIAL)] == ["rule-new"]
 
 
@@ -173,7 +156,10 @@ class _Interrupted:
 def test_the_result_counts_chunks_and_embedded_texts(world: World) -> None:
     world.bucket.write(KEY, a_page(BOXES))
     (done,) = world.settle()
-    assert done.applied == ChangeResult("applied", 1, uploaded_at="2026-01-01T00:00:00+00:00")
+    assert done.applied is not None
+    assert done.applied.announcement is not None
+    silent = replace(done.applied, announcement=None)
+    assert silent == ChangeResult("applied", 1, uploaded_at="2026-01-01T00:00:00+00:00")
     assert (done.chunks, done.embedded) == (3, 3)
 
 

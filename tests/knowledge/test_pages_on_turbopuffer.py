@@ -10,8 +10,7 @@ from sakuin.knowledge.model import EVERYTHING, Filters
 from sakuin.knowledge.postgres_search import ReadKnowledge
 from sakuin.knowledge.turbopuffer import StoredPages, TurbopufferChunks, namespace
 from sakuin.platform.calls import Retries
-from sakuin.platform.turbopuffer.client import connected
-from sakuin.platform.turbopuffer.rows import TurbopufferRows
+from sakuin.platform.turbopuffer.client import TurbopufferRows, connected
 from sakuin.upkeep.index_versions import IndexVersionAdmin
 from sakuin.wiring import maintain, mcp
 
@@ -93,7 +92,7 @@ def test_a_page_is_found_there_by_meaning_and_words_and_is_gone_when_it_is_delet
     world.put("a.html", a_page(BOXES))
     assert found(world, "解の公式")[0] == "a#rule-formula"
     assert set(stored(world)) == current(world)
-    (match, *_) = world.searched.answer(world.search.ranked_matches("解の公式", limit=5).asked).matches  # type: ignore[arg-type]
+    (match, *_) = world.searched.matches(world.search.ranked_matches("解の公式", limit=5).asked)  # type: ignore[arg-type]
     assert (match.nearest_rank, match.matching_rank) == (1, 1)
     assert match.cosine is not None
     world.bucket.remove("a.html")
@@ -173,7 +172,7 @@ def test_a_slow_writer_stores_its_rows_again_after_another_change_and_its_deleti
 
     world.store.after["write"] = overtaken
     world.deliver(newest)
-    assert world.receipt("a.html", older).outcome == "applied"
+    assert world.upload_result("a.html", older).outcome == "applied"
     later(world)
     assert set(stored(world)) == current(world)
     assert found(world, "定数項を移す")[0] == "a#method-square"
@@ -185,13 +184,12 @@ def test_rows_that_the_store_lost_are_stored_again_at_night(world: World) -> Non
     before, embedded = stored(world), world.embedder.calls
     world.store.delete_namespace(namespace(DEPLOYED.bucket, ELSEWHERE.pages.space))
     assert found(world, "平方完成") == []
-    night = world.reconcile(whole=True)
-    assert {one.where for one in night.differences} == {"a", "b"}
+    assert {one.where for one in world.night()} == {"a", "b"}
     world.settle()
     assert (stored(world).keys(), world.embedder.calls) == (before.keys(), embedded)
     assert set(stored(world)) == current(world)
     assert found(world, "係数の半分の2乗")[0] == "a#method-square"
-    assert world.reconcile(whole=True).differences == []
+    assert world.night() == []
 
 
 def test_a_search_stays_within_the_folder_of_its_key(world: World) -> None:
@@ -213,7 +211,7 @@ def test_reading_and_finding_need_no_store_and_a_search_says_that_it_is_away(wor
     with pytest.raises(Unavailable):
         world.search("平方完成")
     assert world.read.find("平方完成", EVERYTHING, None).matches
-    assert world.read.page("a")
+    assert world.read.outline("a")[0]
     assert world.read.chunks(["a#method-square"])[0] is not None
 
 

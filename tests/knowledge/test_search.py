@@ -2,17 +2,19 @@
 
 import math
 import unicodedata
+from collections.abc import Sequence
 from dataclasses import replace
 
 import pytest
 from sakuin.errors import CircuitOpen, Invalid, Misconfigured, Refused, SakuinError, Unavailable
-from sakuin.knowledge.postgres_search import ChunkSearch, IndexAnswer, PostgresChunks, Question
+from sakuin.knowledge.model import Match
+from sakuin.knowledge.postgres_search import ChunkSearch, PostgresChunks, Question
 from sakuin.platform.embedding import Vector
 from sakuin.retrieval.weights import Scale
 
 from tests.builders import a_page
 from tests.doubles.embedder import WEIGHTS
-from tests.worlds import World, Worlds
+from tests.worlds import World, Worlds, search_with
 
 MATERIAL = "二次方程式の解き方_教材"
 KEY = f"{MATERIAL}.html"
@@ -43,7 +45,7 @@ def test_a_result_has_every_field(world: World) -> None:
     best = world.search("二次方程式を公式で解きたい").results[0]
     assert best.url == "/school_asset/二次方程式の解き方_教材.html#rule-quadratic-formula"
     assert (best.title, best.type, best.material) == ("解の公式", "rule", "二次方程式の解き方_教材")
-    assert (best.learns_by, len(best.learns)) == ("rules", 1)
+    assert (best.learns_by, len(best.learns)) == ("rules", 3)
     assert "係数" in best.excerpt
     assert len(best.excerpt) <= 102
     assert 0.5 <= best.similarity <= 1
@@ -94,17 +96,15 @@ def test_a_question_off_the_topic_has_no_good_match_and_still_the_nearest(world:
 class _Near(ChunkSearch):
     """Finds four chunks, two of them nearly."""
 
-    def answer(self, question: Question) -> IndexAnswer:
+    def matches(self, question: Question) -> list[Match]:
         found = (("解の公式", 0.45), ("解の公式", 0.4), ("平方完成", 0.31), ("符号のコツ", 0.2))
-        answer = super().answer(question)
-        best, scale = answer.matches[0], Scale(constant=0.0, score=1.0, lead=0.0, least=1.0)
+        best, scale = super().matches(question)[0], Scale(constant=0.0, score=1.0, lead=0.0, least=1.0)
         ranked = [replace(best.ranked, evidence=math.log(each / (1 - each)), scale=scale) for _, each in found]
-        matches = [replace(best, title=title, ranked=one) for (title, _), one in zip(found, ranked, strict=True)]
-        return replace(answer, matches=matches)
+        return [replace(best, title=title, ranked=one) for (title, _), one in zip(found, ranked, strict=True)]
 
 
 def test_without_a_good_match_the_nearest_three_come_with_their_similarities(world: World) -> None:
-    search = replace(world.search, index=_Near(PostgresChunks(world.client), WEIGHTS))
+    search = search_with(world.search, chunks=_Near(PostgresChunks(world.client), WEIGHTS))
     answer = search("解の後式")
     assert answer.no_good_match
     assert [(each.title, each.similarity) for each in answer.results] == [
@@ -139,10 +139,10 @@ def test_without_the_embedding_service_words_alone_answer_and_the_answer_says_so
 )
 def test_words_alone_answer_whatever_error_the_embedder_has(world: World, error: type[SakuinError], said: str) -> None:
     class Refusing:
-        def query(self, text: str) -> Vector:
+        def questions(self, texts: Sequence[str]) -> list[Vector]:
             raise error("no")
 
-    answer = replace(world.search, embedder=Refusing())("解の公式")
+    answer = search_with(world.search, embedder=Refusing())("解の公式")
     assert answer.results[0].title == "解の公式"
     assert answer.degraded is not None
     assert answer.degraded.endswith(f"so only words were compared, not meaning. Results may be missing. {said}")

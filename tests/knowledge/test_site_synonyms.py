@@ -26,7 +26,7 @@ def same_as(world: World, phrase: str = "みはじ") -> tuple[str, ...]:
 def test_an_uploaded_list_adds_synonyms(world: World) -> None:
     version = world.put("synonyms.yml", FILE)
     assert set(same_as(world)) == {"速さの公式", "はじき"}
-    assert world.receipt("synonyms.yml", version).outcome == "applied"
+    assert world.upload_result("synonyms.yml", version).outcome == "applied"
 
 
 def test_only_a_file_in_the_library_counts(a_world: Worlds) -> None:
@@ -68,13 +68,13 @@ def test_a_broken_file_keeps_the_last_good_list_and_has_a_reason(world: World) -
     world.put("synonyms.yml", FILE)
     broken = world.put("synonyms.yml", b"- [unclosed")
     assert same_as(world)
-    receipt = world.receipt("synonyms.yml", broken)
-    assert (receipt.outcome, "line" in (receipt.reason or "")) == ("failed", True)
+    result = world.upload_result("synonyms.yml", broken)
+    assert (result.outcome, "line" in (result.reason or "")) == ("failed", True)
 
 
-def test_skipped_entries_are_in_the_receipt_of_the_file(world: World) -> None:
+def test_skipped_entries_are_in_the_result_of_the_file(world: World) -> None:
     version = world.put("synonyms.yml", FILE + b"- [alone]\n")
-    assert "two different phrases" in (world.receipt("synonyms.yml", version).reason or "")
+    assert "two different phrases" in (world.upload_result("synonyms.yml", version).reason or "")
 
 
 @pytest.mark.parametrize("prefix", ["", "site/"])

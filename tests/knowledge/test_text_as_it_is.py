@@ -1,4 +1,4 @@
-"""What agents read is what the author wrote: releases and code, from the page to the answer."""
+"""What agents read is what the author wrote: releases, from the page to the answer."""
 
 import pytest
 
@@ -13,19 +13,12 @@ CHANGES = "<title>Changes - Kettle</title><main><h1>Changes</h1>" + "".join(
         (36, "0.36.1 (March 1, 2023)", "A lamp in the handle.", "The cord no longer twists."),
     )
 )
-CODE = "def boil(kettle):\n    for minute in range(3):\n        kettle.heat(minute)\n\n    return kettle"
-GUIDE = (
-    "<title>Guide - Kettle</title><main><h1>Guide</h1><h2 id=boil>Boiling water by a program</h2>"
-    f"<p>Call the function.</p><pre><code class=language-python>{CODE}</code></pre><p>{'It hums. ' * 60}</p></main>"
-)
 
 
 @pytest.fixture(scope="module")
 def library(a_world: Worlds) -> None:
-    """Two pages that no test changes."""
-    world = a_world()
-    world.put("changes.html", CHANGES.encode())
-    world.put("guide.html", GUIDE.encode())
+    """A page that no test changes."""
+    a_world().put("changes.html", CHANGES.encode())
 
 
 @pytest.fixture

@@ -4,8 +4,8 @@ import re
 from dataclasses import replace
 
 import pytest
-from sakuin.knowledge.page import EMBEDDED_LENGTH, Explanation, Page, UnnamedBox
-from sakuin.knowledge.validation import IndexedChunk, findings_of_page
+from sakuin.knowledge.page import EMBEDDED_LENGTH, Explanation, IndexedChunk, Page, UnnamedBox, Words
+from sakuin.knowledge.validation import findings_of_page
 
 GOOD = ("和を求める", "差を求める", "積を求める")
 
@@ -82,7 +82,8 @@ def test_an_explanation_that_is_embedded_in_part_is_a_warning() -> None:
 
 def test_a_page_by_headings_says_what_ids_would_improve() -> None:
     ids = ("a", "x", "x", "b", "b", "eq", "eq")
-    read = page("a", "b", by_headings=True, ids=ids, links=("eq",), unanchored_headings=tuple("CDEFGH"))
+    sections = tuple(replace(one, is_section=True) for one in page("a", "b").explanations)
+    read = page(explanations=sections, by_headings=True, ids=ids, links=("eq",), unanchored_headings=tuple("CDEFGH"))
     findings = findings_of_page("m", read, index("a"))
     assert [(finding.severity, finding.rule, finding.anchor) for finding in findings] == [
         ("info", "page-by-headings", None),
@@ -98,5 +99,20 @@ def test_a_page_by_headings_says_what_ids_would_improve() -> None:
 
 
 def test_settings_of_a_page_that_cannot_be_used_are_warnings() -> None:
+    assert found(page(ids=("rule-a",), places=frozenset({"rule-a"})), index()) == []
     read = page("method-syntax", problems=("sakuin:index is wrong.",))
     assert found(read, index("method-syntax")) == [("warning", "page-setting", None)]
+
+
+def test_a_page_of_which_much_is_lost_or_hidden_says_what_first() -> None:
+    lost = page("rule-a", words=Words(1_000, 30, {}, ("A table of values", "Notes")))
+    (finding,) = findings_of_page("m", lost, index("rule-a"))
+    assert (
+        finding.rule,
+        "1,000 words searched, 0 left out, 30 lost. A table of values / Notes" in finding.message,
+    ) == ("much-left-out", True)
+    assert [rule for _, rule, _ in found(page("rule-a", words=Words(9, 0, {"hidden": 10})), index("rule-a"))] == [
+        "much-left-out"
+    ]
+    for few in (Words(1_000, 9), Words(9_000, 80), Words(9, 0, {"menu": 99})):
+        assert found(page("rule-a", words=few), index("rule-a")) == []

@@ -6,17 +6,19 @@ from typing import Any
 
 import pytest
 from sakuin.errors import Conflict
-from sakuin.platform.unfinished_work import UnfinishedWorkStore
+from sakuin.platform.retry import MAX_FAILURES
+from sakuin.platform.waiting import WorkRecords
 
 from tests.builders import a_page
+from tests.doubles.sqs import VISIBILITY_SECONDS
 from tests.events import event
 from tests.worked_queue import WorkedQueue
 from tests.worlds import World
 
 
 @pytest.fixture
-def queue(world: World, unfinished: UnfinishedWorkStore) -> WorkedQueue:
-    return WorkedQueue(world.events, unfinished)
+def queue(world: World, records: WorkRecords) -> WorkedQueue:
+    return WorkedQueue(world.events, records)
 
 
 def uploaded(world: World, *names: str) -> list[str]:
@@ -25,28 +27,59 @@ def uploaded(world: World, *names: str) -> list[str]:
     return world.bucket.take_messages()
 
 
-def states(unfinished: UnfinishedWorkStore) -> list[tuple[str, str, str, str | None]]:
-    return [(row.kind, row.subject, row.state, row.body) for row in unfinished.rows()]
-
-
 class Unreadable:
-    """An index whose rows cannot be read."""
+    """An index whose vectors cannot be read."""
 
-    def state(self, _material: str) -> None:
+    def missing_vectors(self, *_of_page: Any) -> None:
         raise Conflict("Somebody else was first")
 
 
-def test_the_last_failure_of_a_reindex_is_recorded(
-    queue: WorkedQueue, world: World, unfinished: UnfinishedWorkStore
-) -> None:
+def test_the_last_failure_of_a_reindex_is_a_dead_letter_and_its_page_stays(queue: WorkedQueue, world: World) -> None:
     world.put("a.html", a_page({"rule-a": "名: 前の文。"}))
     index: Any = Unreadable()
-    queue.work = replace(world.events, index=index)
-    body = json.dumps({"reindex": {"material": "a", "reason": "test"}})
-    assert queue.deliver(body, receives=5)
-    assert len(queue.sqs.dead) == 1
-    assert states(unfinished) == [("material", "a", "failed", body)]
+    queue.work = replace(world.events, pages=replace(world.events.pages, index=index))
+    assert queue.deliver(json.dumps({"reindex": {"material": "a", "reason": "test"}}), failures=4)
+    assert (len(queue.sqs.dead), queue.records.waiting().count) == (1, 0)
     assert world.state("a").status == "ready"
+
+
+def test_a_page_says_since_when_and_why_it_waits_also_a_new_one(queue: WorkedQueue, world: World) -> None:
+    world.embedder.down = True
+    for name, body in zip("ab", uploaded(world, "a", "b"), strict=True):
+        assert queue.deliver(body)
+        state = world.state(name)
+        assert state.waiting is not None
+        assert (state.waiting.reason, state.indexed_version_id) == ("The embedding service did not answer", None)
+        assert state.waiting.since < state.waiting.until
+    world.embedder.down = False
+    queue.sqs.passes(60)
+    assert queue.deliver_waiting() == [True, True]
+    assert [world.state(name).waiting for name in "ab"] == [None, None]
+
+
+class Deadly:
+    """A bucket that ends the worker which reads it."""
+
+    def read(self, *_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+
+def test_a_page_that_ends_its_worker_each_time_says_so_and_the_version_before_answers(
+    queue: WorkedQueue, world: World
+) -> None:
+    world.put("a.html", a_page({"rule-a": "名: 前の文。"}))
+    (body,) = uploaded(world, "a")
+    queue.send(body)
+    bucket: Any = Deadly()
+    queue.work = replace(world.events, pages=replace(world.events.pages, bucket=bucket))
+    for _ in range(MAX_FAILURES):
+        with pytest.raises(KeyboardInterrupt):
+            queue.deliver_waiting()
+        queue.sqs.passes(VISIBILITY_SECONDS)
+    assert queue.deliver_waiting() == [True]
+    state = world.state("a")
+    assert (state.status, str(state.error)[:38]) == ("failed", "The worker ended without an answer: no")
+    assert (state.waiting, len(queue.sqs.dead), len(world.chunks())) == (None, 1, 1)
 
 
 def test_an_unreadable_page_is_no_failure_of_the_queue(queue: WorkedQueue, world: World) -> None:

@@ -1,16 +1,25 @@
-"""The local database is what hosted Supabase is, limits included."""
+"""The local database: what hosted Supabase is, its migrations, and the folder that one stack at a time uses."""
 
 import os
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import httpx
 import psycopg
 import pytest
 from postgrest.exceptions import APIError
+from sakuin_cli.settings import environment
+from sakuin_local.addresses import stable_ports
+from sakuin_local.aws.keys import api_keys_of
+from sakuin_local.data_folder import claimed, write_environment
+from sakuin_local.errors import LocalError, OtherMigrations
+from sakuin_local.serving import listen
 from sakuin_local.supabase import postgres
-from sakuin_local.supabase.database import Database
+from sakuin_local.supabase.database import Database, running_database
+from sakuin_local.supabase.migrations import apply_migrations
+from sakuin_local.supabase.tokens import keys_of
 from supabase import Client, ClientOptions, create_client
 
 from tests.awaiting import awaited
@@ -86,3 +95,160 @@ def test_nobody_may_run_programs_in_a_folder_that_only_root_enters(tmp_path: Pat
     asked = f"import os; print(os.geteuid() != 0 and os.access({str(program)!r}, os.X_OK))"
     command = [*postgres.unprivileged(), sys.executable, "-c", asked]
     assert subprocess.run(command, capture_output=True, text=True, check=True).stdout == "True\n"
+
+
+@pytest.fixture
+def dsn(database: Database) -> Iterator[str]:
+    """A database of its own on the running server."""
+    with psycopg.connect(database.dsn_postgres, autocommit=True) as connection:
+        connection.execute("drop database if exists scratch")
+        connection.execute("create database scratch")
+        yield database.dsn_postgres.removesuffix("postgres") + "scratch"
+        connection.execute("drop database scratch with (force)")
+
+
+def write(folder: Path, **files: str) -> None:
+    for name, text in files.items():
+        (folder / f"{name.removeprefix('v')}.sql").write_text(text)
+
+
+def test_they_are_applied_by_version_and_once(dsn: str, tmp_path: Path) -> None:
+    write(tmp_path, v20260102_row="insert into a values (1)", v20260101_table="create table a (id int)")
+
+    assert apply_migrations(dsn, tmp_path) == ["20260101", "20260102"]
+    assert apply_migrations(dsn, tmp_path) == []
+    with psycopg.connect(dsn) as connection:
+        assert connection.execute("select count(*) from a").fetchone() == (1,)
+
+
+def test_they_are_recorded_where_the_supabase_cli_looks(dsn: str, tmp_path: Path) -> None:
+    write(tmp_path, v20260101_table="create table a (id int)")
+
+    apply_migrations(dsn, tmp_path)
+
+    with psycopg.connect(dsn) as connection:
+        rows = connection.execute("select * from supabase_migrations.schema_migrations").fetchall()
+    assert rows == [("20260101", ["create table a (id int)"], "table")]
+
+
+def test_a_changed_file_is_an_error_that_names_it(dsn: str, tmp_path: Path) -> None:
+    write(tmp_path, v20260101_table="create table a (id int)")
+    apply_migrations(dsn, tmp_path)
+    write(tmp_path, v20260101_table="create table a (id bigint)")
+
+    with pytest.raises(OtherMigrations, match="20260101_table changed after it was applied"):
+        apply_migrations(dsn, tmp_path)
+
+
+@pytest.mark.parametrize("now", ["20260102_table", "20260101_notes"], ids=["version", "name"])
+def test_a_file_that_is_no_longer_there_is_an_error_that_names_it(dsn: str, tmp_path: Path, now: str) -> None:
+    write(tmp_path, v20260101_table="create table a (id int)")
+    apply_migrations(dsn, tmp_path)
+    (tmp_path / "20260101_table.sql").rename(tmp_path / f"{now}.sql")
+
+    with pytest.raises(OtherMigrations, match=r"20260101_table was applied here, and this version .* does not have it"):
+        apply_migrations(dsn, tmp_path)
+
+
+def test_a_data_folder_of_another_version_is_told_apart_and_what_to_do_with_it(tmp_path: Path) -> None:
+    """As one that was made with the 32 migrations from before."""
+    before, now, data = tmp_path / "before", tmp_path / "now", tmp_path / "data"
+    before.mkdir()
+    now.mkdir()
+    write(before, v20261121000001_materials="create table material (id int)", v20261122000001_projects="select 1")
+    write(now, v20261122000001_pages="create table material (id bigint)")
+    with running_database(data, before):
+        pass
+
+    with pytest.raises(LocalError) as failure, running_database(data, now):
+        pass
+
+    assert str(failure.value) == (
+        f"{data} has the data of another version of Sakuin: migration 20261121000001_materials was applied here, and "
+        "this version of Sakuin does not have it. `sakuin up --fresh` deletes the content of the folder and starts with"
+        " an empty one. To keep the data, move the folder away first."
+    )
+
+
+def test_a_failing_file_leaves_nothing_of_itself_and_all_before_it(dsn: str, tmp_path: Path) -> None:
+    write(tmp_path, v20260101_good="create table a (id int)", v20260102_bad="create table b (id int); oops")
+
+    with pytest.raises(LocalError, match=r"20260102_bad failed.*oops"):
+        apply_migrations(dsn, tmp_path)
+
+    with psycopg.connect(dsn) as connection:
+        row = connection.execute("select to_regclass('a') is null, to_regclass('b') is null").fetchone()
+    assert row == (False, True)
+
+
+@pytest.mark.parametrize("name", ["first", "first_table", "20260101"])
+def test_a_file_without_version_or_name_is_an_error(dsn: str, tmp_path: Path, name: str) -> None:
+    write(tmp_path, **{f"v{name}": ""})
+
+    with pytest.raises(LocalError, match=r"<version>_<name>\.sql"):
+        apply_migrations(dsn, tmp_path)
+
+
+def test_a_second_one_on_the_same_folder_is_told_so(folder: Path) -> None:
+    with claimed(folder), pytest.raises(LocalError, match=r"is already running on"), claimed(folder):
+        pass
+
+
+def test_it_is_free_again_afterwards(folder: Path) -> None:
+    with claimed(folder):
+        pass
+    with claimed(folder) as ended:
+        assert ended == []
+
+
+@pytest.mark.parametrize("fresh", [False, True])
+def test_a_folder_of_somebody_else_is_refused(tmp_path: Path, fresh: bool) -> None:
+    thesis = tmp_path / "thesis.tex"
+    thesis.write_text("years of work")
+
+    with pytest.raises(LocalError, match="files that are not Sakuin's"), claimed(tmp_path, fresh=fresh):
+        pass
+
+    assert thesis.exists()
+
+
+def test_fresh_forgets_everything(folder: Path) -> None:
+    with claimed(folder):
+        first = api_keys_of(folder)
+        (folder / "postgres").mkdir()
+    with claimed(folder, fresh=True):
+        assert not (folder / "postgres").exists()
+        assert api_keys_of(folder) != first
+
+
+def test_keys_stay_the_same_and_are_their_owners_only(folder: Path) -> None:
+    folder.mkdir()
+
+    assert api_keys_of(folder) == api_keys_of(folder)
+    assert keys_of(folder) == keys_of(folder)
+    assert {file.stat().st_mode & 0o777 for file in folder.iterdir()} == {0o600}
+
+
+def test_ports_stay_the_same_where_they_are_free(folder: Path) -> None:
+    folder.mkdir()
+    ports = stable_ports(folder / "ports.json", ("postgres", "rest"))
+
+    assert stable_ports(folder / "ports.json", ("postgres", "rest")) == ports
+    with listen(ports["rest"]):
+        changed = stable_ports(folder / "ports.json", ("postgres", "rest"))
+    assert changed["postgres"] == ports["postgres"]
+    assert changed["rest"] != ports["rest"]
+
+
+def test_a_port_that_is_taken_is_said_plainly() -> None:
+    with listen(0) as somebody, pytest.raises(LocalError, match="is in use"):
+        listen(somebody.getsockname()[1])
+
+
+def test_the_environment_file_is_read_back_and_its_owners_only(tmp_path: Path) -> None:
+    values = {"SAKUIN_URL": "http://127.0.0.1:8787", "SAKUIN_DATABASE_DSN": "postgresql://a:b=c@d/e"}
+
+    write_environment(tmp_path / "env", values)
+
+    assert environment({}, tmp_path, here=tmp_path) == values
+    assert (tmp_path / "env").stat().st_mode & 0o777 == 0o600

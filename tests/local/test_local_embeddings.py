@@ -1,27 +1,43 @@
-"""The embeddings endpoint as the published client sees it."""
+"""The embeddings endpoint: as the published client sees it, its queue, and with the model of a deployment."""
 
 import json
+import os
 import sqlite3
-from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing
+import subprocess
+import sys
+import threading
+from base64 import b64decode
+from collections.abc import Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import closing, contextmanager
+from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
+from typing import Any
 
+import httpx2
 import numpy as np
 import openai
 import pytest
 from sakuin.knowledge.index_page import chunks_of_page
-from sakuin.knowledge.learns.sources import learns_without_model
+from sakuin.knowledge.model import Learns
 from sakuin.knowledge.reading.page_reader import read_page
-from sakuin.language.vocabulary import NO_VOCABULARY
+from sakuin.platform.embedding import packed
+from sakuin.retrieval.vectors import text_hash
+from sakuin_local.addresses import LOOPBACK, free_port
 from sakuin_local.embeddings.cache import VectorCache
-from sakuin_local.embeddings.model import NAME, Text
-from sakuin_local.embeddings.recorded import put_into
+from sakuin_local.embeddings.deployment import SLICE, DeploymentModel
+from sakuin_local.embeddings.endpoint import Endpoint
+from sakuin_local.embeddings.model import DIMENSIONS, NAME, Text, Vector
+from sakuin_local.embeddings.queue import RequestQueue
 from sakuin_local.places import SAMPLES
+from sakuin_local.processes import Programs
+from sakuin_local.serving import served
+from sakuin_local.vendors import start_embeddings
+from starlette.testclient import TestClient
 
 from tests.awaiting import awaited
-from tests.local_model import running_model
+from tests.cli.recorded import recorded
 from tests.parallel import TESTS
 
 
@@ -77,10 +93,6 @@ def test_text_after_a_nul_counts(client: openai.OpenAI) -> None:
     assert not (cut == whole).all()
 
 
-def test_a_lone_surrogate_is_no_failure(client: openai.OpenAI) -> None:
-    assert Text.of("passage: a\ud800b") == Text(is_query=False, text="a?b")
-
-
 @pytest.mark.parametrize(
     ("asked", "message"),
     [
@@ -108,18 +120,6 @@ def test_another_model_is_not_found(client: openai.OpenAI) -> None:
         client.embeddings.create(model="text-embedding-3-small", input="query: a")
 
 
-def test_a_question_does_not_wait_for_a_batch(url: str, model: Path) -> None:
-    batch = [f"passage: 連立方程式の解き方その{number}。" * 2 for number in range(40)]
-    seen = VectorCache(model / "vectors.sqlite")
-
-    with ThreadPoolExecutor() as threads:
-        rest = threads.submit(vectors, client_at(url), *batch)
-        awaited("the first of the batch", lambda: seen.found([Text.of(batch[0])]))
-        vectors(client_at(url), "query: 急ぎの質問")
-
-        assert not rest.done()
-
-
 def test_vectors_survive_on_disk(tmp_path: Path) -> None:
     text, vector = Text(is_query=True, text="あ"), np.arange(3, dtype="<f4")
 
@@ -133,11 +133,13 @@ def test_vectors_survive_on_disk(tmp_path: Path) -> None:
 def test_the_recorded_vectors_are_those_of_the_model(client: openai.OpenAI, tmp_path: Path) -> None:
     questions = (TESTS / "general" / "de" / "queries.jsonl").read_text("utf-8").splitlines()[:5]
     page = read_page(next(SAMPLES.rglob("一次関数*.html")).read_bytes())
-    _, passages = chunks_of_page("", page, learns_without_model(page, {}), NO_VOCABULARY)
+    learns = {each.anchor: Learns((), "rules") for each in page.explanations}
+    _, passages = chunks_of_page("", page, learns, "")
     texts = [f"query: {json.loads(line)['query']}" for line in questions]
     texts += [f"passage: {text}" for text in islice(passages.values(), 10)]
-    put_into(tmp_path / "v.sqlite")
-    recorded = VectorCache(tmp_path / "v.sqlite").found([Text.of(text) for text in texts])
+    cache = VectorCache(tmp_path / "v.sqlite")
+    cache.add_recorded()
+    recorded = cache.found([Text.of(text) for text in texts])
 
     assert len(recorded) == len(texts)
     for text, vector in zip(texts, vectors(client, *texts, dimensions=384), strict=True):
@@ -145,7 +147,7 @@ def test_the_recorded_vectors_are_those_of_the_model(client: openai.OpenAI, tmp_
 
 
 def test_a_new_stack_has_the_vectors_of_the_samples(tmp_path: Path) -> None:
-    put_into(tmp_path / "recorded.sqlite")
+    VectorCache(tmp_path / "recorded.sqlite").add_recorded()
     with running_model(tmp_path):
         assert contents(tmp_path / "vectors.sqlite") == contents(tmp_path / "recorded.sqlite") != []
 
@@ -153,3 +155,194 @@ def test_a_new_stack_has_the_vectors_of_the_samples(tmp_path: Path) -> None:
 def contents(cache: Path) -> list[tuple[bytes, bytes]]:
     with closing(sqlite3.connect(cache)) as connection:
         return connection.execute("select key, value from vector order by key").fetchall()
+
+
+TABLE, PAGE, QUESTION = "passage: Table", "passage: page", "query: question"
+
+
+@dataclass
+class GatedModel:
+    """Embeds one part each time the test opens the gate."""
+
+    embedded: list[str] = field(default_factory=list)
+    started: int = 0
+    gate: threading.Semaphore = field(default_factory=lambda: threading.Semaphore(0))
+
+    def tokens(self, text: Text) -> int:
+        return len(text.text)
+
+    def embed(self, texts: Sequence[Text]) -> list[Vector]:
+        self.started += 1
+        self.gate.acquire()
+        self.embedded += [text.text.split()[0] for text in texts]
+        return [np.full(DIMENSIONS, DIMENSIONS**-0.5, "<f4") for _ in texts]
+
+
+@dataclass
+class Gated:
+    """The endpoint with a gated model; `queue` is its queue."""
+
+    url: str
+    model: GatedModel
+    queue: RequestQueue
+    threads: ThreadPoolExecutor
+
+    def ask(self, *texts: str, urgency: int = 3, timeout: float = 30.0) -> httpx2.Response:
+        body = {"model": NAME, "input": list(texts), "encoding_format": "base64"}
+        headers = {"Authorization": "Bearer any", "Priority": f"u={urgency}"}
+        return httpx2.post(f"{self.url}/v1/embeddings", json=body, headers=headers, timeout=timeout)
+
+    def begin(self, *texts: str, urgency: int = 3, timeout: float = 30.0) -> Future[httpx2.Response]:
+        """Sends a request in a thread; returns once it has its place in the queue."""
+        places = len(self.queue.places)
+        answer = self.threads.submit(self.ask, *texts, urgency=urgency, timeout=timeout)
+        awaited("its place in the queue", lambda: len(self.queue.places) > places)
+        return answer
+
+    def open_gate(self, parts: int) -> None:
+        self.model.gate.release(parts)
+
+
+@contextmanager
+def endpoint(folder: Path, *, longest_wait: float) -> Iterator[Gated]:
+    model, queue = GatedModel(), RequestQueue(longest_wait)
+    stub: Any = model
+    application = Endpoint(stub, VectorCache(folder / "v.sqlite"), queue).application()
+    with ThreadPoolExecutor() as threads, served(application) as port:
+        try:
+            yield Gated(f"http://127.0.0.1:{port}", model, queue, threads)
+        finally:
+            model.gate.release(1000)
+
+
+def long(text: str, number: int = 0) -> str:
+    """A text that is a part of its own."""
+    return f"{text} {number}" + "あ" * 1_000
+
+
+def test_a_question_comes_before_a_page_and_a_page_before_the_rest_of_a_table(tmp_path: Path) -> None:
+    with endpoint(tmp_path, longest_wait=600) as running:
+        table = running.begin(*(long(TABLE, number) for number in range(3)), urgency=5)
+        awaited("the first part", lambda: running.model.started == 1)
+        answers = [running.begin(long(PAGE)), running.begin(QUESTION), table]
+        running.open_gate(5)
+        assert [answer.result().status_code for answer in answers] == [200, 200, 200]
+    assert running.model.embedded == ["Table", "question", "page", "Table", "Table"]
+
+
+def test_a_request_that_waits_too_long_is_refused_and_one_that_is_alone_is_not(tmp_path: Path) -> None:
+    with endpoint(tmp_path, longest_wait=1.0) as running:
+        page = running.begin(long(PAGE), long(PAGE, 1))
+        refused = running.begin(long(TABLE), urgency=5).result()
+        assert (refused.status_code, refused.json()["error"]["code"]) == (429, "rate_limit_exceeded")
+        assert refused.headers["Retry-After-Ms"] == "500"
+        # The page has had the model for longer than it may wait.
+        running.open_gate(2)
+        assert page.result().status_code == 200
+    assert running.model.embedded == ["page", "page"]
+
+
+def test_a_text_whose_client_has_left_is_not_embedded(tmp_path: Path) -> None:
+    with endpoint(tmp_path, longest_wait=600) as running:
+        page = running.begin(long(PAGE))
+        awaited("the first part", lambda: running.model.started == 1)
+        abandoned = running.begin(long(TABLE), timeout=0.1)
+        with pytest.raises(httpx2.ReadTimeout):
+            abandoned.result()
+        # The server has seen the end of that connection before this one.
+        assert httpx2.get(f"{running.url}/healthz").status_code == 200
+        running.open_gate(1)
+        assert page.result().status_code == 200
+        awaited("an empty queue", lambda: not running.queue.places)
+    assert running.model.embedded == ["page"]
+
+
+def test_a_text_that_two_requests_have_is_embedded_once(tmp_path: Path) -> None:
+    with endpoint(tmp_path, longest_wait=600) as running:
+        answers = [running.begin(long(PAGE)), running.begin(long(PAGE))]
+        running.open_gate(1)
+        assert [answer.result().status_code for answer in answers] == [200, 200]
+    assert running.model.embedded == ["page"]
+
+
+SAKUIN = Path(sys.executable).with_name("sakuin")
+
+MODEL = "text-embedding-3-large"
+
+STORED = "passage that the deployment has"
+
+
+class Deployment:
+    """A deployment that has the vector of one text; `status` is that of its answers, `asked` are the requests."""
+
+    def __init__(self) -> None:
+        self.asked: list[dict[str, Any]] = []
+        self.status = 200
+
+    def __call__(self, _method: str, path: str, body: bytes) -> tuple[int, object]:
+        assert path == "/v1/index/vectors"
+        asked = json.loads(body)
+        self.asked.append(asked)
+        stored = {text_hash(STORED): self.vector(STORED)}
+        return self.status, {
+            "settings": {"model": {"name": MODEL}},
+            "vectors": {name: stored[name] for name in asked["names"] if name in stored},
+            "texts": list(map(self.vector, asked["texts"])),
+            "queries": list(map(self.vector, asked["queries"])),
+        }
+
+    @staticmethod
+    def vector(text: str) -> str:
+        return packed([float(len(text)), *[0.0] * 1535])
+
+
+def embedded(client: TestClient, *texts: str) -> tuple[int, list[float]]:
+    """The status, and the first number of each vector."""
+    body = {"model": MODEL, "input": list(texts), "encoding_format": "base64", "dimensions": 1536}
+    answer = client.post("/v1/embeddings", json=body, headers={"Authorization": "Bearer any"})
+    data = answer.json().get("data", ())
+    return answer.status_code, [float(np.frombuffer(b64decode(one["embedding"]), "<f4")[0]) for one in data]
+
+
+def test_stored_vectors_are_not_embedded_again_and_new_ones_are_kept(tmp_path: Path) -> None:
+    deployment = Deployment()
+    with recorded(deployment) as url:
+        model = DeploymentModel(url, "sk_sakuin_push")
+        endpoint = Endpoint(model, VectorCache(tmp_path / "v.sqlite", MODEL), name=model.name(), size=SLICE)
+        with TestClient(endpoint.application()) as client:
+            texts = (f"passage: {STORED}", "passage: new")
+            assert embedded(client, *texts) == embedded(client, *texts) == (200, [float(len(STORED)), 3.0])
+            assert embedded(client, "query: 解の公式") == (200, [4.0])
+            deployment.status = 503
+            assert embedded(client, "passage: other")[0] == 503
+            assert embedded(client, *texts)[0] == 200
+            assert client.get(f"/v1/models/{MODEL}", headers={"Authorization": "Bearer any"}).json()["id"] == MODEL
+    _name, names, texts_asked, questions, *_failed = deployment.asked
+    assert names["names"] == [text_hash(STORED), text_hash("new")]
+    assert (texts_asked["texts"], questions["queries"]) == (["new"], ["解の公式"])
+
+
+def up(folder: Path, url: str, key: str) -> subprocess.CompletedProcess[str]:
+    command = (SAKUIN, "up", "--no-samples", "--port", "0", "--data", folder / "data", "--vectors-of", url)
+    environment = os.environ | {"SAKUIN_PUSH_KEY": key, "COLUMNS": "200"}
+    return subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+
+
+def test_a_key_is_needed_and_a_deployment_that_fails_is_named(tmp_path: Path) -> None:
+    assert up(tmp_path, "https://example.org", "").returncode == 2
+    deployment = Deployment()
+    deployment.status = 401
+    with recorded(deployment) as url:
+        refused = up(tmp_path, url, "sk_sakuin_wrong")
+    assert (refused.returncode, f"{url} gives no vectors: " in refused.stderr) == (1, True)
+
+
+@contextmanager
+def running_model(folder: Path) -> Iterator[str]:
+    """The endpoint's URL while the block runs; it keeps its vectors in `folder / "vectors.sqlite"`."""
+    programs, port = Programs(folder), free_port()
+    try:
+        start_embeddings(folder, programs, port=port)
+        yield f"http://{LOOPBACK}:{port}/v1"
+    finally:
+        programs.stop()

@@ -1,19 +1,24 @@
-"""The front proxy changes nothing but the address."""
+"""The front proxy and the site: the address alone changes, and no web page of elsewhere reaches this machine."""
 
 import asyncio
 import http.client
 import json
 import socket
-from collections.abc import Iterator
+from collections.abc import Iterator, MutableMapping
 from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 
+import httpx
 import pytest
-from sakuin_local.proxy import Proxy, Receive, Scope, Send, Target
+from sakuin_local.addresses import free_port
+from sakuin_local.aws.emulator import Emulator, start
+from sakuin_local.processes import Programs
+from sakuin_local.proxy import NotYet, Proxy, Receive, Scope, Send, Target, with_site
+from sakuin_local.same_machine import SameMachine, WithTls
 from sakuin_local.serving import served
-from sakuin_local.stack import REMAPPED
 from starlette.applications import Starlette
 from starlette.requests import Request
-from starlette.responses import Response
+from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Mount
 
 
@@ -70,13 +75,6 @@ def ask(
     return response, response.read()
 
 
-def test_a_header_of_an_answer_is_renamed_as_api_gateway_does(upstream: Upstream) -> None:
-    with served(upstream) as behind, served(Proxy(lambda path: Target(behind, path), renamed=REMAPPED)) as port:
-        response, _ = ask(port, "POST", "/mcp")
-    assert response.headers["x-amzn-remapped-www-authenticate"] == 'Bearer realm="sakuin"'
-    assert "www-authenticate" not in response.headers
-
-
 @pytest.mark.parametrize("method", ["GET", "POST", "DELETE", "OPTIONS", "PATCH"])
 def test_method_path_and_body_arrive_as_they_were_sent(front: int, method: str) -> None:
     path = "/mcp/%E4%BA%8C%2F%23?q=%3D&q=2"
@@ -97,12 +95,6 @@ def test_status_and_headers_come_back_doubles_included(front: int) -> None:
     assert response.getheader("WWW-Authenticate") == 'Bearer realm="sakuin"'
     assert response.headers.get_all("set-cookie") == ["a=1", "b=2"]
     assert response.headers.get_all("date") is None
-
-
-def test_a_chunked_body_arrives_whole(front: int) -> None:
-    _, body = ask(front, "POST", "/mcp", iter([b"one ", b"two"]), {"Transfer-Encoding": "chunked"})
-
-    assert json.loads(body)["body"] == "one two"
 
 
 def test_no_more_than_three_are_let_through_at_once(front: int, upstream: Upstream) -> None:
@@ -155,3 +147,136 @@ def test_only_what_is_below_the_prefix_is_passed_on_without_it(
         with served(Starlette(routes=[below])) as port:
             answer, body = ask(port, "GET", path)
     assert (answer.status, json.loads(body)["path"] if status == 418 else None) == (status, arrived)
+
+
+OURS = ["127.0.0.1:8787", "127.0.0.1", "localhost:8787", "api.localhost:8787", "[::1]:8787", "172.17.0.1:9000"]
+
+OF_OTHERS = ["evil.example", "evil.example:8787", "127.0.0.1.evil.example:8787", "localhost.evil.example"]
+
+FROM_PAGES = [
+    {"Origin": "https://evil.example"},
+    {"Origin": "null"},
+    {"Origin": "http://127.0.0.1:3000"},
+    {"Sec-Fetch-Site": "cross-site"},
+    {"Sec-Fetch-Site": "same-site"},
+]
+# A person who types an address, and a program.
+NOT_FROM_PAGES = [{"Sec-Fetch-Site": "none"}, {}]
+# What a server that asks for keys answers, and one that takes any key.
+EXPECTED: list[tuple[dict[str, str], list[int]]] = [
+    *(({"Host": name}, [200, 200]) for name in OURS),
+    *(({"Host": name}, [403, 403]) for name in OF_OTHERS),
+    *((headers, [200, 403]) for headers in FROM_PAGES),
+    *((headers, [200, 200]) for headers in NOT_FROM_PAGES),
+]
+
+
+def status(port: int, headers: dict[str, str], path: str = "/") -> int:
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=30)
+    try:
+        connection.request("GET", path, headers=headers)
+        return connection.getresponse().status
+    finally:
+        connection.close()
+
+
+@pytest.fixture(scope="module")
+def open_to_pages() -> Iterator[int]:
+    with served(Response("here")) as port:
+        yield port
+
+
+@pytest.fixture(scope="module")
+def closed_to_pages() -> Iterator[int]:
+    with served(SameMachine(Response("here"))) as port:
+        yield port
+
+
+@pytest.fixture(scope="module")
+def emulator(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Emulator]:
+    folder = tmp_path_factory.mktemp("emulator")
+    programs = Programs(folder)
+    try:
+        yield start(folder, programs, Emulator(free_port()))
+    finally:
+        programs.stop()
+
+
+@pytest.mark.parametrize(("headers", "statuses"), EXPECTED)
+def test_programs_of_this_machine_are_answered_and_pages_only_by_servers_that_ask_for_keys(
+    open_to_pages: int, closed_to_pages: int, headers: dict[str, str], statuses: list[int]
+) -> None:
+    assert [status(port, headers) for port in (open_to_pages, closed_to_pages)] == statuses
+
+
+@pytest.mark.parametrize("headers", [FROM_PAGES[0], {"Host": "evil.example"}])
+def test_the_emulator_answers_no_page(emulator: Emulator, headers: dict[str, str]) -> None:
+    health = "/_ministack/health"
+    assert [status(emulator.port, each, health) for each in (headers, {})] == [403, 200]
+
+
+@pytest.mark.parametrize(("headers", "protocol"), [({}, "https"), ({"X-Forwarded-Proto": "http"}, "http")])
+def test_the_emulator_takes_a_request_for_encrypted_unless_a_proxy_says_otherwise(
+    headers: dict[str, str], protocol: str
+) -> None:
+    async def echo(scope: Any, receive: Any, send: Any) -> None:
+        await PlainTextResponse(Request(scope).headers["x-forwarded-proto"])(scope, receive, send)
+
+    with served(WithTls(echo)) as port:
+        assert httpx.get(f"http://127.0.0.1:{port}", headers=headers).text == protocol
+
+
+def test_a_pages_socket_is_closed_before_it_opens() -> None:
+    sent: list[MutableMapping[str, Any]] = []
+
+    async def send(message: MutableMapping[str, Any]) -> None:
+        sent.append(message)
+
+    async def receive() -> MutableMapping[str, Any]:
+        return {"type": "websocket.connect"}
+
+    scope = {"type": "websocket", "headers": [(b"host", b"127.0.0.1:1"), (b"origin", b"https://evil.example")]}
+    asyncio.run(SameMachine(Response("here"))(scope, receive, send))
+    assert sent == [{"type": "websocket.close", "code": 1008}]
+
+
+PAGES = {"junior/二次.html": b"<p>page</p>", "learns.yml": b"secret"}
+
+
+@pytest.fixture
+def site() -> Iterator[int]:
+    with served(Upstream()) as behind:
+        passed_on = Proxy(lambda path: Target(behind, b"/stage" + path))
+        with served(with_site(passed_on, PAGES.get)) as port:
+            yield port
+
+
+def test_a_page_is_what_was_uploaded_whatever_page_links_to_it(site: int) -> None:
+    path = "/junior/%E4%BA%8C%E6%AC%A1.html"
+    answer, body = ask(site, "GET", f"{path}?a=b", headers={"Sec-Fetch-Site": "cross-site"})
+    assert (answer.status, answer.headers["content-type"], body) == (200, "text/html; charset=utf-8", b"<p>page</p>")
+
+
+def test_the_style_of_the_samples_is_served(site: int) -> None:
+    answer, body = ask(site, "GET", "/css/site.css")
+    assert (answer.status, answer.headers["content-type"]) == (200, "text/css; charset=utf-8")
+    assert b"{" in body
+
+
+def test_a_page_that_was_not_uploaded_is_not_there(site: int) -> None:
+    assert ask(site, "GET", "/a.html")[0].status == 404
+
+
+@pytest.mark.parametrize(("method", "path"), [("POST", "/mcp"), ("GET", "/learns.yml"), ("PUT", "/junior/a.html")])
+def test_other_requests_are_passed_on(site: int, method: str, path: str) -> None:
+    assert json.loads(ask(site, method, path, b"{}")[1])["path"] == f"/stage{path}?"
+
+
+def test_before_the_bucket_is_there_everything_is_starting() -> None:
+    def starting(_path: object) -> Any:
+        raise NotYet
+
+    with served(with_site(Proxy(starting), starting)) as port:
+        for path in ("/a.html", "/mcp"):
+            answer, body = ask(port, "GET", path)
+            assert (answer.status, json.loads(body)) == (503, {"message": "the stack is still starting"}), path

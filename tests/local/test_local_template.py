@@ -1,6 +1,5 @@
 """The template is read as CloudFormation reads it, and only its code's addresses change."""
 
-import re
 import zipfile
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -11,7 +10,7 @@ import pytest
 from sakuin_local.aws import layers
 from sakuin_local.aws.deployment import zipped
 from sakuin_local.aws.layers import build_layers, built, layer_archive
-from sakuin_local.aws.template import packaged, read_template, with_batch_permissions, with_numbers
+from sakuin_local.aws.template import packaged, read_template, with_batch_permissions, with_numbers, without_alarms
 from sakuin_local.places import REPOSITORY, TEMPLATE
 from sakuin_local.processes import Programs
 from sakuin_local.stack import parameters
@@ -64,27 +63,21 @@ def test_packaging_changes_addresses_of_code_and_nothing_else() -> None:
     assert done == template
 
 
+def test_alarms_and_their_dashboard_alone_are_left_out_here() -> None:
+    template = read_template(TEMPLATE)
+    done = without_alarms(template)
+    kinds = {template["Resources"][name]["Type"] for name in template["Resources"].keys() - done["Resources"].keys()}
+    assert kinds == {"AWS::CloudWatch::Alarm", "AWS::CloudWatch::Dashboard"}
+    assert template["Outputs"].keys() - done["Outputs"].keys() == {"Dashboard"}
+    assert not [name for name in template["Resources"] if name.endswith("Alarm") and name in str(done)]
+
+
 def test_every_parameter_given_here_is_one_of_the_templates() -> None:
     template = read_template(TEMPLATE)
     given = parameters(template, {"rest": 1, "embeddings": 2, "turbopuffer": 3}, "http://127.0.0.1:4", minor="3.12")
 
     assert set(given) <= set(template["Parameters"])
     assert {name for name, value in template["Parameters"].items() if "Default" not in value} <= set(given)
-
-
-def test_a_python_that_lambda_has_not_yet_is_deployed_as_the_newest_it_has() -> None:
-    given = parameters(
-        read_template(TEMPLATE), {"rest": 1, "embeddings": 2, "turbopuffer": 3}, "http://127.0.0.1:4", minor="3.99"
-    )
-
-    assert given["PythonRuntime"] == "python3.13"
-
-
-def test_every_layer_has_its_makefile_target() -> None:
-    for name, resource in read_template(TEMPLATE)["Resources"].items():
-        if resource["Type"] == "AWS::Serverless::LayerVersion":
-            makefile = TEMPLATE.parent / resource["Properties"]["ContentUri"] / "Makefile"
-            assert f"\nbuild-{name}:" in makefile.read_text(), name
 
 
 def test_our_own_layer_points_at_its_source_so_that_edits_are_live() -> None:
@@ -141,19 +134,6 @@ def test_the_workers_are_numbers_for_the_emulator() -> None:
 
 
 LAYERS = ("base", "japanese", "html", "turbopuffer", "web")
-
-
-def pinned(lock: Path) -> set[str]:
-    return set(re.findall(r"^([a-z0-9._-]+==\S+)", lock.read_text(), re.MULTILINE))
-
-
-def layer(name: str) -> set[str]:
-    return pinned(REPOSITORY / "layers" / name / "requirements.txt")
-
-
-@pytest.mark.parametrize("name", LAYERS[1:])
-def test_what_the_base_layer_has_no_other_repeats(name: str) -> None:
-    assert layer(name) & layer("base") == set()
 
 
 class CountedPrograms(Programs):

@@ -136,7 +136,8 @@ def test_it_serves_the_folder_that_it_was_given_but_for_files_that_cannot_be_rea
     assert "broken.html  The file is empty." in said
     assert "1 of 2 pages searchable" in said
     assert "/三角形.html#rule-area" in sakuin(data, "search", "三角形の面積").stdout
-    assert sakuin(data, "rm", "broken.html").returncode == 0
+    (data.parent / "pages" / "broken.html").unlink()
+    awaited("the removal of its page", lambda: sakuin(data, "validate").returncode == 0, within_s=WORK_S)
 
 
 def test_it_is_ready_and_refuses_a_second_one(
@@ -162,13 +163,13 @@ def test_it_is_ready_and_refuses_a_second_one(
 
 @pytest.mark.usefixtures("stack")
 def test_a_part_that_dies_is_started_again(data: Path) -> None:
-    first = records(data)
     for name in ("postgrest", "postgres"):
-        os.kill(first[name], signal.SIGKILL)
-        awaited(
-            f"another {name}", lambda name=name: records(data).get(name, first[name]) != first[name], within_s=PART_S
-        )
-    assert "postgrest ended (killed by SIGKILL): restarting it" in data.with_suffix(".log").read_text()
+        first = records(data)[name]
+        os.kill(first, signal.SIGKILL)
+        awaited(f"another {name}", lambda name=name, pid=first: records(data).get(name, pid) != pid, within_s=PART_S)
+    said = data.with_suffix(".log").read_text()
+    assert "postgrest ended (killed by SIGKILL)" in said
+    assert "restarting the stack" in said
     awaited("an answer of the API", lambda: answers(data), within_s=PART_S)
 
 

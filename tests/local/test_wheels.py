@@ -42,7 +42,7 @@ def installed(wheels: Path, folder: Path, extra: str = "") -> Path:
 def test_the_small_wheel_is_the_command_of_authors(wheels: Path, tmp_path: Path) -> None:
     sakuin = installed(wheels, tmp_path)
     assert run(sakuin, "--version", folder=tmp_path).startswith("sakuin ")
-    assert "52 warnings: 52 learns-missing" in run(sakuin, "learns", ROOT / "samples" / "senior", folder=tmp_path)
+    assert "58 warnings: 58 learns-missing" in run(sakuin, "learns", ROOT / "samples" / "senior", folder=tmp_path)
     assert 'install "sakuin[local]"' in run(sakuin, "up", folder=tmp_path, expected=1)
 
 

@@ -1,7 +1,7 @@
 """`sam local invoke` of every function with its sample events: in Lambda's container, with the layers as deployed.
 
 Needs a container runtime and minutes: `make local-invoke` (its guide: docs/how-to). The same events are given to the
-deployed functions in tests/integration/test_events.py each time.
+deployed functions in tests/integration/test_deployed.py each time.
 """
 
 import json

@@ -4,13 +4,10 @@ from collections.abc import Iterator
 
 import psycopg
 import pytest
-from sakuin.mcp.app import McpApp
 from sakuin.mcp.knowledge.tools import KnowledgeTools
-from sakuin.mcp.server import knowledge_server
 
 from tests.emptied import emptied
-from tests.events import ring
-from tests.mcp.wire import PAGE, Ask
+from tests.mcp.wire import PAGE, Ask, app_of
 from tests.worlds import World, Worlds, as_before, with_a_page
 
 
@@ -37,4 +34,4 @@ def tools(world: World) -> KnowledgeTools:
 @pytest.fixture(scope="module")
 def ask(tools: KnowledgeTools) -> Ask:
     """Sends requests to the function."""
-    return Ask(McpApp(knowledge_server(tools, "1.2.3"), ring, (PAGE,)))
+    return Ask(app_of(tools, origins=(PAGE,)))

@@ -5,16 +5,14 @@ from typing import Any
 
 import pytest
 from sakuin.errors import OverLimit, Unauthorized, Unavailable
-from sakuin.mcp.app import McpApp
 from sakuin.mcp.callers import EndpointKeys, Users, WrongKeys, is_token
 from sakuin.mcp.knowledge.tools import KnowledgeTools
-from sakuin.mcp.server import knowledge_server
 from sakuin.platform.keys import KEY_PREFIX, hash_of_key
 from sakuin.platform.supabase.sign_in import SignIn
 from sakuin.tables.model import Endpoint
 
-from tests.events import ENDPOINT, ENDPOINT_KEY, KEY, ring
-from tests.mcp.wire import Ask, message
+from tests.events import ENDPOINT, ENDPOINT_KEY, KEY
+from tests.mcp.wire import Ask, app_of, message
 
 OTHER = "00000000-0000-4000-8000-0000000000ff"
 
@@ -151,6 +149,6 @@ def test_public_keys_that_cannot_be_read_are_503_and_the_key_still_opens(tools: 
         raise Unavailable("no public keys", vendor="supabase")
 
     signing_in = Users(SignIn("https://abcd.supabase.co/auth/v1", lambda: True), unread, lambda *_: None)
-    ask = Ask(McpApp(knowledge_server(tools, "1.2.3"), ring, users=signing_in))
+    ask = Ask(app_of(tools, users=signing_in))
     assert ask(message("ping"), authorization=f"Bearer {TOKEN}").status == 503
     assert ask(message("ping")).status == 200

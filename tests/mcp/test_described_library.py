@@ -12,17 +12,14 @@ from sakuin.knowledge.library import LONGEST_DESCRIPTION
 from sakuin.knowledge.model import Place
 from sakuin.knowledge.page import ChunkType
 from sakuin.knowledge.postgres_search import ReadKnowledge
-from sakuin.mcp.app import McpApp
 from sakuin.mcp.knowledge import schemas
 from sakuin.mcp.knowledge.reading import list_materials
 from sakuin.mcp.knowledge.tools import KnowledgeTools
-from sakuin.mcp.server import knowledge_server
 
 from tests.builders import a_page
 from tests.emptied import emptied
-from tests.events import ring
 from tests.mcp.tool_answers import answer, call
-from tests.mcp.wire import ERAS, STATELESS, Ask, message, named
+from tests.mcp.wire import ERAS, STATELESS, Ask, app_of, message, named
 from tests.worlds import World, Worlds
 
 WORDS = "Mathematics for grades 7 to 9"
@@ -54,7 +51,7 @@ def tools_of(world: World) -> KnowledgeTools:
 
 
 def instructions(tools: KnowledgeTools, era: str = STATELESS) -> str:
-    ask = Ask(McpApp(knowledge_server(tools, "1.2.3"), ring))
+    ask = Ask(app_of(tools))
     method, params = ("server/discover", {}) if era == STATELESS else ("initialize", HELLO)
     said: str = ask(message(method, era, **params), **named(method, era)).json["result"]["instructions"]
     return said
@@ -97,9 +94,7 @@ def test_the_longest_description_leaves_the_list_of_tools_below_ten_thousand_byt
     languages = {f"zh{n}-abcdefgh": 1_000_000 for n in range(10)}
     types: list[ChunkType] = ["rule", "method", "definition", "example", "tip"]
     place = Place("", world.records.descriptions()[""], 1_000_000, types, languages, "2026-11-27T00:00:00Z")
-    ask = Ask(
-        McpApp(knowledge_server(KnowledgeTools(world, world.read, places=lambda _folder: [place]), "1.2.3"), ring)
-    )
+    ask = Ask(app_of(KnowledgeTools(world, world.read, places=lambda _folder: [place])))
     for era in ERAS:
         listed = ask(message("tools/list", era), **named("tools/list", era))
         assert len(listed.body.encode()) < 10_000

@@ -7,16 +7,13 @@ from typing import Any
 
 import psycopg
 import pytest
-from sakuin.mcp.app import McpApp
+from sakuin.mcp.app import PUBLIC_PATH
 from sakuin.mcp.knowledge.tools import KnowledgeTools
-from sakuin.mcp.rest import PUBLIC_PATH, RestSearch
-from sakuin.mcp.server import knowledge_server
 from sakuin.upkeep.gaps import gaps_of
 from sakuin.upkeep.refused_questions import Feedback, RefusedQuestions, feedback_recorder
 
-from tests.events import ring
 from tests.mcp.tool_answers import answer, call, said
-from tests.mcp.wire import ERAS, TOOLS, Answer, Ask, message, named
+from tests.mcp.wire import ERAS, TOOLS, Answer, Ask, app_of, message, named
 from tests.worlds import World
 
 FORMULA = "junior/二次方程式の解き方_教材#rule-quadratic-formula"
@@ -76,7 +73,7 @@ def test_what_cannot_be_counted_is_refused(
 def test_the_tool_is_listed_where_it_is_wanted_and_for_callers_with_a_key(tools: KnowledgeTools, era: str) -> None:
     def asked(offered: KnowledgeTools, path: str) -> tuple[list[str], Answer]:
         allow = lambda _principal, _searches: None  # noqa: E731
-        ask = Ask(McpApp(knowledge_server(offered, "1.2.3"), ring, allow_public=allow))
+        ask = Ask(app_of(offered, allow_public=allow))
         listed = ask(message("tools/list", era), path=path, **named("tools/list", era))
         arguments = {**QUESTION, "answered": False}
         body = message("tools/call", era, name="give_feedback", arguments=arguments)
@@ -94,9 +91,8 @@ def test_the_tool_is_listed_where_it_is_wanted_and_for_callers_with_a_key(tools:
 
 
 def test_over_rest_it_is_counted_whether_the_tool_is_listed_or_not(world: World, tools: KnowledgeTools) -> None:
-    nothing: Any = None
     offered = replace(tools, has_feedback_tool=False)
-    ask = Ask(McpApp(knowledge_server(offered, "1.2.3"), ring, rest=RestSearch(offered, nothing, nothing)))
+    ask = Ask(app_of(offered))
     body = json.dumps({**QUESTION, "id": FORMULA, "answered": True})
     assert ask(body, path="/v1/feedback").json["id"] == FORMULA
     assert sum(answered for answered, _ in counts(world).values()) == 1

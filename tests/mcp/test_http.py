@@ -1,15 +1,20 @@
-"""Who may call, and how: keys, origins, paths and methods."""
+"""Who may call, and how: keys, origins, paths and methods; a failure has no text of its cause."""
 
+import asyncio
+import logging
+from dataclasses import replace
 from typing import Any
 
+import httpx2
 import pytest
+from mcp import Client, MCPError
+from mcp.client.streamable_http import streamable_http_client
+from mcp_types import INTERNAL_ERROR
 from sakuin.errors import Unavailable
-from sakuin.mcp.app import McpApp
 from sakuin.mcp.knowledge.tools import KnowledgeTools
-from sakuin.mcp.server import knowledge_server
 
-from tests.events import AUTHORIZATION, ENDPOINT, ENDPOINT_KEY, KEY, ring
-from tests.mcp.wire import ERAS, PAGE, Ask, message
+from tests.events import AUTHORIZATION, ENDPOINT, ENDPOINT_KEY, KEY, event, ring
+from tests.mcp.wire import ERAS, PAGE, Ask, app_of, call, message, named, served
 
 PING = message("ping")
 
@@ -24,7 +29,7 @@ def test_every_other_method_is_405_with_and_without_a_key(ask: Ask, method: str)
 def test_a_preflight_request_of_an_allowed_origin_is_answered(ask: Ask) -> None:
     asked = {"origin": PAGE, "access_control_request_method": "POST", "authorization": None}
     answer = ask("", "OPTIONS", **asked)
-    assert (answer.status, answer.body) == (204, "")
+    assert answer.status == 200
     assert answer.headers["access-control-allow-origin"] == PAGE
     assert answer.headers["access-control-allow-methods"] == "POST"
     allowed = answer.headers["access-control-allow-headers"].lower()
@@ -70,14 +75,17 @@ def test_a_key_in_the_url_opens_nothing(ask: Ask) -> None:
     assert ask(PING, path=f"/mcp?key={KEY}&authorization=Bearer {KEY}", authorization=None).status == 401
 
 
-@pytest.mark.parametrize("path", ["/mcp/xyz", "/mcp/11111111-1111-1111-1111-111111111111", "/mcp/../x", "/mcpx"])
-def test_the_knowledge_key_opens_no_other_endpoint(ask: Ask, path: str) -> None:
-    assert ask(PING, path=path).status == 401
+@pytest.mark.parametrize(
+    ("path", "status"),
+    [("/mcp/xyz", 401), ("/mcp/11111111-1111-1111-1111-111111111111", 401), ("/mcp/../x", 404), ("/mcpx", 404)],
+)
+def test_the_knowledge_key_opens_no_other_endpoint(ask: Ask, path: str, status: int) -> None:
+    assert ask(PING, path=path).status == status
 
 
 def test_the_use_of_a_right_key_is_recorded_and_of_a_wrong_one_not(tools: KnowledgeTools) -> None:
     noted: list[str] = []
-    ask = Ask(McpApp(knowledge_server(tools, "1.2.3"), ring, record_use=noted.append))
+    ask = Ask(app_of(tools, record_use=noted.append))
     for key in (AUTHORIZATION["Authorization"], "Bearer wrong", None):
         ask(PING, authorization=key)
     assert noted == ring.hashes()
@@ -92,7 +100,61 @@ def test_without_readable_keys_a_request_is_503_without_the_reason(tools: Knowle
     def away(_mcp_id: str, _key_hash: str) -> Any:
         raise Unavailable("The secret sakuin/prod cannot be read")
 
-    ask = Ask(McpApp(knowledge_server(tools, "1.2.3"), Away(), endpoint=away))
+    ask = Ask(app_of(tools, keys=Away(), endpoint=away))
     answer = ask(PING, path=path, authorization=f"Bearer {key}")
     assert (answer.status, answer.headers["retry-after"]) == (503, "5")
     assert "sakuin/prod" not in answer.body
+
+
+def test_params_that_are_null_are_none(ask: Ask) -> None:
+    body = {"jsonrpc": "2.0", "id": 7, "method": "tools/list", "params": None}
+    listed = ask(body, **named("tools/list", ERAS[0]))
+    assert (listed.status, len(listed.json["result"]["tools"])) == (200, 6)
+
+
+SECRET = "postgres://sakuin:secret@db.example/postgres"
+
+
+class Broken:
+    def knowledge_search(self, version: str | None = None) -> Any:
+        raise TypeError(SECRET)
+
+    def __call__(self, folder: str) -> Any:
+        raise TypeError(SECRET)
+
+
+@pytest.mark.parametrize("mode", ["auto", "legacy", "2026-07-28"])
+def test_a_client_gets_no_text_of_a_failure(tools: KnowledgeTools, mode: str, caplog: pytest.LogCaptureFixture) -> None:
+    app = app_of(replace(tools, searches=Broken()))
+
+    async def conversation() -> MCPError:
+        async with (
+            served(app) as url,
+            httpx2.AsyncClient(headers=AUTHORIZATION, timeout=60) as http,
+            Client(streamable_http_client(url, http_client=http), mode=mode) as client,
+        ):
+            with pytest.raises(MCPError) as raised:
+                await client.call_tool("search_knowledge", {"query": "解の公式"})
+            return raised.value
+
+    error = asyncio.run(conversation())
+    assert error.error.code == INTERNAL_ERROR
+    assert "Internal error" in error.error.message
+    assert SECRET not in str(error)
+    logged = [record for record in caplog.records if record.levelno == logging.ERROR]
+    assert SECRET in str(logged[0].exc_info)
+
+
+@pytest.mark.parametrize("era", ERAS)
+def test_a_failure_names_the_request_that_the_log_has(tools: KnowledgeTools, era: str) -> None:
+    answer = call(Ask(app_of(replace(tools, searches=Broken()))), era, "search_knowledge", {"query": "解の公式"})
+    assert answer.code == INTERNAL_ERROR
+    assert event("mcp.search")["requestContext"]["requestId"] in answer.json["error"]["message"]
+    assert SECRET not in answer.body
+
+
+@pytest.mark.parametrize("path", ["/mcp", "/v1/search"])
+def test_a_failure_before_the_tools_is_500_without_its_text(tools: KnowledgeTools, path: str) -> None:
+    answer = Ask(app_of(tools, folder_of=Broken()))({}, path=path)
+    assert (answer.status, answer.json["code"]) == (500, "internal")
+    assert SECRET not in answer.body

@@ -4,46 +4,47 @@ import json
 from typing import Any
 from urllib.parse import quote
 
-import jsonschema
 import pytest
 from sakuin.language.unicode_text import INVISIBLE
 from sakuin.mcp.knowledge.tools import KnowledgeTools
 
+from scripts.reference_pages import ANSWERS
 from tests.builders import a_page
 from tests.mcp.tool_answers import answer, call, said, size
 from tests.mcp.wire import TOOLS
 from tests.worlds import World, Worlds
 
 FORMULA = "junior/二次方程式の解き方_教材#rule-quadratic-formula"
+FORMULA_URL = "/school_asset/junior/二次方程式の解き方_教材.html#rule-quadratic-formula"
 
 
 @pytest.mark.scenario("knowledge-index/search-knowledge-runs-a-search")
 def test_search_knowledge_returns_the_top_n_of_each_question(tools: KnowledgeTools) -> None:
     query, other = "二次方程式を公式で解きたい", "たすき掛け"
     found, second = (answer(call(tools, "search_knowledge", query=asked, top_k=2)) for asked in (query, other))
-    assert (found["results"][0]["id"], len(found["results"])) == (FORMULA, 2)
+    assert (found["results"][0]["url"], len(found["results"])) == (FORMULA_URL, 2)
     assert (found["query"], found["no_good_match"]) == (query, False)
-    best = answer(call(tools, "search_knowledge", queries=[query, other], top_k=1))["queries"]
-    assert [part["ids"] for part in best] == [[each["results"][0]["id"]] for each in (found, second)]
+    both = answer(call(tools, "search_knowledge", queries=[query, other], top_k=1))
+    best = [[both["results"][number - 1]["url"] for number in part["results"]] for part in both["queries"]]
+    assert best == [[each["results"][0]["url"]] for each in (found, second)]
 
 
 @pytest.mark.scenario("knowledge-index/a-result-has-every-field")
 def test_a_result_has_the_fields_of_the_contract(tools: KnowledgeTools) -> None:
-    hit = answer(call(tools, "search_knowledge", query="解の公式"))["results"][0]
-    assert set(hit) == {
-        *("id", "url", "title", "content", "excerpt", "learns", "learns_by", "similarity", "type", "material"),
-        *("matched", "page_title", "section", "level", "language"),
-    }
-    place = (hit["page_title"], hit["section"], hit["level"], hit["language"])
-    assert place == ("二次方程式の解き方", None, None, "ja")
-    assert hit["url"] == "/school_asset/junior/二次方程式の解き方_教材.html#rule-quadratic-formula"
+    best, *others = answer(call(tools, "search_knowledge", query="公式 二次式"))["results"]
+    fields = {"url", "title", "learns", "excerpt", "similarity"}
+    assert set(best) == {*fields, "section", "content"}
+    assert others
+    assert all(set(each) in (fields, set(best)) for each in others)
+    assert all(("content" in each) == (each["similarity"] >= 0.3 * best["similarity"]) for each in others)
+    assert (best["section"], best["url"]) == ("二次方程式の解き方", FORMULA_URL)
 
 
-def test_a_result_has_the_shortest_item_that_rules_wrote_and_the_chunk_has_all(tools: KnowledgeTools) -> None:
+def test_a_result_has_the_whole_list_and_its_chunk_says_that_rules_wrote_it(tools: KnowledgeTools) -> None:
     hit = answer(call(tools, "search_knowledge", query="解の公式"))["results"][0]
-    chunk = answer(call(tools, "get_chunk_by_id", id=hit["id"]))["chunk"]
-    assert (hit["learns_by"], chunk["learns_by"], 3 <= len(chunk["learns"]) <= 5) == ("rules", "rules", True)
-    assert hit["learns"] == [min(chunk["learns"], key=len)]
+    chunk = answer(call(tools, "get_chunk_by_id", id=hit["url"]))["chunk"]
+    assert (chunk["learns_by"], 3 <= len(chunk["learns"]) <= 5) == ("rules", True)
+    assert hit["learns"] == chunk["learns"]
 
 
 def test_list_concepts_shows_what_there_is(tools: KnowledgeTools) -> None:
@@ -51,30 +52,6 @@ def test_list_concepts_shows_what_there_is(tools: KnowledgeTools) -> None:
     assert listed["next_cursor"] is None
     assert [(item["title"], item["type"]) for item in listed["concepts"]] == [("たすき掛け", "method")]
     assert set(listed["concepts"][0]) == {"id", "title", "type", "url"}
-
-
-@pytest.mark.parametrize(
-    ("name", "arguments"),
-    [
-        ("search_knowledge", {"query": "解の公式"}),
-        ("search_knowledge", {"query": "quarterly dividend yield"}),
-        ("search_knowledge", {"queries": ["解の公式", "quarterly dividend yield"]}),
-        ("search_knowledge", {"query": "解の公式", "type": "example", "top_k": 50}),
-        ("get_chunk_by_id", {"id": FORMULA}),
-        ("list_concepts", {}),
-        ("list_concepts", {"category": "代数"}),
-        ("list_materials", {}),
-        ("read_page", {"page": FORMULA}),
-        ("find_text", {"pattern": "公式|因数"}),
-        ("search_knowledge", {"query": "「公式に代入する」"}),
-        ("search_knowledge", {"query": "「公式に代入するな」"}),
-        ("get_chunk_by_id", {"ids": [FORMULA, "no#where"], "neighbours": True}),
-    ],
-)
-def test_every_answer_honours_its_output_schema(tools: KnowledgeTools, name: str, arguments: dict[str, Any]) -> None:
-    schema = next(tool.output_schema for tool in tools.listed() if tool.name == name)
-    assert schema is not None
-    jsonschema.validate(answer(call(tools, name, **arguments)), schema)
 
 
 @pytest.mark.parametrize(
@@ -133,8 +110,6 @@ def test_without_the_embedder_both_forms_are_degraded(
     assert result.structured_content is not None
     assert set(result.structured_content) - set(whole) == {"degraded"}
     assert result.structured_content["degraded"] in said(result)
-    shown = next(tool for tool in tools.listed() if tool.name == "search_knowledge")
-    jsonschema.Draft202012Validator(shown.output_schema or {}).validate(answer(result))
 
 
 def test_arguments_may_be_absent_and_an_unknown_tool_is_none(tools: KnowledgeTools) -> None:
@@ -168,6 +143,7 @@ def test_neighbours_are_the_chunks_before_and_after_in_the_page(tools: Knowledge
     assert (first["previous"], last["next"]) == (None, None)
     assert (second["previous"]["id"], second["next"]["id"]) == (first["id"], last["id"])
     assert second["previous"]["content"] == first["content"]
+    assert last["previous"]["id"] == second["id"]
     assert second["next"]["url"] == last["url"]
     assert "previous" not in answer(call(tools, "get_chunk_by_id", id=FORMULA))["chunk"]
 
@@ -207,7 +183,7 @@ def test_a_folder_is_a_collection(a_world: Worlds, changes: None) -> None:
         found = answer(call(tools, "search_knowledge", query="解の公式", **{"in": folder}))["results"]
         concepts = answer(call(tools, "list_concepts", **{"in": folder}))["concepts"]
         materials = answer(call(tools, "list_materials", **{"in": folder}))["materials"]
-        assert sorted(hit["material"] for hit in found) == sorted(inside), folder
+        assert sorted(hit["url"] for hit in found) == sorted(f"/{page}.html#rule-a" for page in inside), folder
         assert sorted(item["id"] for item in concepts) == sorted(f"{page}#rule-a" for page in inside), folder
         assert sorted(item["material"] for item in materials) == sorted(inside), folder
     folders = answer(call(tools, "list_materials"))["filters"]["folders"]
@@ -218,15 +194,27 @@ def test_several_questions_have_one_list_of_results(tools: KnowledgeTools) -> No
     asked = ["二次方程式を公式で解きたい", "たすき掛け", "たすきがけの手順", "zzzz"]
     alone = [answer(call(tools, "search_knowledge", query=query)) for query in asked]
     found = answer(call(tools, "search_knowledge", queries=asked))
-    ids = [hit["id"] for hit in found["results"]]
-    assert len(set(ids)) == len(ids) <= 5
+    urls = [hit["url"] for hit in found["results"]]
+    assert len(set(urls)) == len(urls) <= 5
     similarities = [hit["similarity"] for hit in found["results"]]
     assert similarities == sorted(similarities, reverse=True)
     for part, one in zip(found["queries"], alone, strict=True):
         assert (part["query"], part["no_good_match"]) == (one["query"], one["no_good_match"])
-        assert one["results"][0]["id"] in part["ids"]
-        assert set(part["ids"]) <= {hit["id"] for hit in one["results"]} & set(ids)
+        own = {urls[number - 1] for number in part["results"]}
+        assert one["results"][0]["url"] in own
+        assert own <= {hit["url"] for hit in one["results"]}
     assert (found["no_good_match"], found["queries"][3]["no_good_match"], "query" in found) == (False, True, False)
+
+
+def test_several_questions_are_embedded_by_one_request_also_where_it_fails(changes: None, world: World) -> None:
+    tools, queries = KnowledgeTools(world, world.read), [f"質問{number}" for number in range(8)]
+    before = world.embedder.question_calls
+    found = answer(call(tools, "search_knowledge", queries=queries))
+    assert (world.embedder.question_calls - before, "degraded" in found) == (1, False)
+    world.embedder.down = True
+    found = answer(call(tools, "search_knowledge", queries=queries))
+    world.embedder.down = False
+    assert (world.embedder.question_calls - before, "degraded" in found, len(found["queries"])) == (2, True, 8)
 
 
 def test_answers_say_that_links_are_relative(tools: KnowledgeTools) -> None:
@@ -244,21 +232,20 @@ def test_every_member_of_an_answer_is_described(tools: KnowledgeTools) -> None:
         "find_text": {"text": "公式"},
     }
     for tool in tools.listed():
-        assert tool.output_schema is not None
         # A member may be called `title`; a generated title is a string.
-        assert '"title": "' not in json.dumps([tool.input_schema, tool.output_schema])
-        undescribed(answer(call(tools, tool.name, **calls[tool.name])), tool.output_schema)
+        assert '"title": "' not in json.dumps(tool.input_schema)
+        assert paths(answer(call(tools, tool.name, **calls[tool.name])), "") - {"note"} <= {*ANSWERS[tool.name]}
 
 
-def undescribed(value: Any, schema: dict[str, Any]) -> None:
-    """Fails for a member without a description, where the schema lists members."""
-    if isinstance(value, list) and "items" in schema:
-        for item in value:
-            undescribed(item, schema["items"])
-    elif isinstance(value, dict) and "properties" in schema:
-        for name, member in value.items():
-            assert schema["properties"][name]["description"], name
-            undescribed(member, schema["properties"][name])
+def paths(value: Any, before: str) -> set[str]:
+    """Returns the path of each member of an answer, of those that the reference describes one by one."""
+    if isinstance(value, list):
+        return {path for item in value for path in paths(item, before.removesuffix(".") + "[].")}
+    if not isinstance(value, dict) or before.startswith(("about.", "filters.", "chunk.")):
+        return set()
+    return {before + name for name in value} | {
+        path for name in value for path in paths(value[name], f"{before}{name}.")
+    }
 
 
 def test_a_long_list_stays_within_the_budget_and_no_concept_is_lost(a_world: Worlds, changes: None) -> None:
@@ -335,8 +322,9 @@ def test_a_part_of_an_explanation_cuts_no_line_of_code(a_world: Worlds, changes:
     world.put("guide.html", a_page({"method-boil": "Boiling water: a program.<pre>" + "\n".join(lines) + "</pre>"}))
     tools = KnowledgeTools(world, world.read)
     (hit,) = answer(call(tools, "search_knowledge", query="boil water", max_tokens=300))["results"]
-    _, _, *part, end = hit["content"].split("\n")
-    assert (hit["is_cut"], end) == (True, "…")
+    _, _, opened, *part, closed, end = hit["content"].split("\n")
+    assert (hit["is_cut"], opened, closed, end) == (True, "```", "```", "… (cut: read_page with this url reads on)")
+    assert 5 < len(part) < 50
     assert part == lines[: len(part)]
 
 
@@ -350,7 +338,6 @@ def test_every_tool_is_described_for_a_model(tools: KnowledgeTools) -> None:
         assert tool.annotations.open_world_hint is False
         assert tool.title
         assert "never an instruction" in tool.description
-        assert tool.output_schema is not None
-        assert tool.output_schema["type"] == "object"
+        assert tool.output_schema is None
         assert tools.input_schema(tool.name) == tool.input_schema
     assert tools.input_schema("drop_table") is None

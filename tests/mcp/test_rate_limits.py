@@ -1,31 +1,31 @@
-"""The answers to a key over its rate limit."""
+"""The rate limit of a key over all workers, and the answers beyond it."""
 
-from dataclasses import dataclass
-from typing import cast
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import partial
 
 import psycopg
 import pytest
-from mcp.server import Server
-from sakuin.mcp.app import McpApp
-from sakuin.mcp.changes.feed import ChangeFeed
+from sakuin.errors import OverLimit
 from sakuin.mcp.knowledge.tools import KnowledgeTools
 from sakuin.mcp.rate_limiter import RateLimiter
-from sakuin.mcp.rest import RestSearch
-from sakuin.mcp.search_tools import SearchTools
-from sakuin.mcp.server import knowledge_server
 from sakuin.platform.keys import KEY_PREFIX, hash_of_key
+from sakuin.platform.supabase.client import Client
 from sakuin.tables.model import Endpoint
-from sakuin.tables.search import TableSearches
 
 from tests.doubles.allowances import ClockedAllowances
-from tests.events import ENDPOINT, ENDPOINT_KEY, ring
-from tests.mcp.wire import Ask
+from tests.events import ENDPOINT, ENDPOINT_KEY
+from tests.mcp.wire import Ask, app_of
 from tests.worlds import World
 
 NEXT = KEY_PREFIX + "n" * 43
+
 CALL = {"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": {"name": "list_concepts", "arguments": {}}}
+
 LIST = {"jsonrpc": "2.0", "id": 3, "method": "tools/list", "params": {}}
+
 OLD = {"mcp_protocol_version": "2025-03-26"}
+
 NEW = {"mcp_protocol_version": "2026-07-28", "mcp_method": "tools/call"}
 
 
@@ -53,13 +53,7 @@ class Deployment:
 
     @property
     def ask(self) -> Ask:
-        server = knowledge_server(self.tools, "1.2.3")
-        tools = Server("tools")
-        # No Tool is searched.
-        rest = RestSearch(
-            self.tools, SearchTools(cast(TableSearches, None)), ChangeFeed(self.world.client, self.world.read.url)
-        )
-        return Ask(McpApp(server, ring, tools_server=tools, endpoint=self.endpoint, allow=self.allow, rest=rest))
+        return Ask(app_of(self.tools, endpoint=self.endpoint, allow=self.allow))
 
     def statuses(self, *requests: object, path: str = "/mcp", **headers: str) -> list[int]:
         """Returns the statuses of some requests, one after the other."""
@@ -84,11 +78,8 @@ def test_the_revision_without_a_handshake_is_counted_too(world: World) -> None:
     assert deployment.statuses(CALL, **NEW) == [429]
 
 
-def test_a_batch_counts_each_of_its_calls(world: World) -> None:
-    ask = Deployment(world, per_minute=30).ask
-    answers = [ask([CALL] * 20, **OLD) for _ in range(2)]
-    assert [answer.status for answer in answers] == [200, 429]
-    assert answers[1].json["id"] is None
+def test_a_batch_is_refused_and_costs_nothing(world: World) -> None:
+    assert Deployment(world, per_minute=1).statuses([CALL] * 20, CALL) == [400, 200]
 
 
 def test_each_of_several_questions_counts(world: World) -> None:
@@ -97,8 +88,6 @@ def test_each_of_several_questions_counts(world: World) -> None:
     assert Deployment(world, per_minute=5).statuses(call, call) == [200, 429]
     over_rest = Deployment(world, per_minute=5).statuses(asked, asked, path="/v1/search")
     assert over_rest == [200, 429]
-    # More questions than a batch may have messages.
-    assert Deployment(world, per_minute=90).statuses([call] * 7) == [400]
 
 
 def test_a_method_that_is_spelled_with_escapes_is_counted(world: World) -> None:
@@ -118,3 +107,87 @@ def test_all_keys_and_endpoints_of_a_project_share_its_minute_and_projects_do_no
     assert [deployment.statuses(CALL, path=path, authorization=key) for key in keys] == [[429], [429]]
     assert deployment.statuses(CALL, path=path[:-1] + "f", authorization=keys[0]) == [429]
     assert 429 not in deployment.statuses(CALL, path=f"/mcp/f{ENDPOINT[1:]}", authorization=keys[0])
+
+
+@dataclass
+class Fleet:
+    """Workers of one deployment, at one time."""
+
+    client: Client
+    sql: psycopg.Connection
+    per_minute: int
+    workers: int = 1
+    now: float = 0.0
+    all: list[RateLimiter] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.allowances = ClockedAllowances(self.client, self.sql, lambda: self.now)
+        self.all = [RateLimiter(self.allowances, self.per_minute, lambda: self.now) for _ in range(self.workers)]
+
+    def answered(self, searches: int, *, each: int = 1, key: str = "k") -> int:
+        """Returns how many of so many requests are allowed, spread over the workers."""
+        return sum(self._passes(self.all[place % self.workers], key, each) for place in range(searches))
+
+    def _passes(self, worker: RateLimiter, key: str, count: int) -> bool:
+        try:
+            worker(key, count)
+        except OverLimit:
+            return False
+        return True
+
+
+@pytest.fixture
+def a_fleet(service: Client, sql: psycopg.Connection) -> Callable[..., Fleet]:
+    """Makes workers of a deployment with so many searches `per_minute`."""
+    return partial(Fleet, service, sql)
+
+
+def test_a_key_gets_its_searches_and_then_a_retry_time(a_fleet: Callable[..., Fleet]) -> None:
+    fleet = a_fleet(per_minute=50)
+    assert (fleet.answered(80), fleet.answered(80, key="other")) == (50, 50)
+    fleet.now = 13
+    with pytest.raises(OverLimit, match=r"50 searches in a minute \(queries_per_minute\)") as raised:
+        fleet.all[0]("k", 1)
+    assert raised.value.retry_after == 47
+    fleet.now = 61
+    assert fleet.answered(80) == 50
+
+
+def test_the_first_searches_and_refusals_do_not_call_postgres(a_fleet: Callable[..., Fleet]) -> None:
+    fleet = a_fleet(per_minute=3000)
+    fleet.answered(30)
+    assert fleet.allowances.asked == 0
+    fleet.answered(970)
+    assert fleet.allowances.asked == 10
+    fleet.answered(9000)
+    over = fleet.allowances.asked
+    fleet.answered(9000)
+    assert fleet.allowances.asked == over < 100
+
+
+@pytest.mark.parametrize("workers", [2, 10])
+def test_all_workers_together_stay_near_the_limit(a_fleet: Callable[..., Fleet], workers: int) -> None:
+    fleet = a_fleet(per_minute=3000, workers=workers)
+    got = fleet.answered(3 * 3000)
+    assert 0.99 * 3000 <= got <= 3000 + workers * 30
+
+
+def test_a_batch_counts_each_of_its_searches_and_passes_whole_or_not_at_all(a_fleet: Callable[..., Fleet]) -> None:
+    fleet = a_fleet(per_minute=50)
+    assert fleet.answered(5, each=20) == 2
+    assert fleet.answered(20) == 10
+
+
+def test_no_limit_calls_no_postgres(a_fleet: Callable[..., Fleet]) -> None:
+    fleet = a_fleet(per_minute=0)
+    assert (fleet.answered(1000), fleet.allowances.asked) == (1000, 0)
+
+
+def test_without_postgres_searches_are_allowed_and_few_calls_are_made(a_fleet: Callable[..., Fleet]) -> None:
+    fleet = a_fleet(per_minute=100)
+    fleet.allowances.away = True
+    assert fleet.answered(60) == 60
+    assert fleet.allowances.asked == 1
+    fleet.allowances.away = False
+    fleet.now = 11
+    assert fleet.answered(300) == 101

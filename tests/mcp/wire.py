@@ -3,16 +3,22 @@
 import asyncio
 import base64
 import json
-from collections.abc import AsyncIterator
+import time
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Any
 
 import uvicorn
-from sakuin.mcp.app import McpApp
-from sakuin.platform.asgi import persistent_handler
+from mangum import Mangum
+from sakuin.mcp.admission import Admission
+from sakuin.mcp.app import mcp_app
+from sakuin.mcp.callers import EndpointKeys, EndpointOf, WrongKeys
+from sakuin.mcp.knowledge.tools import KnowledgeTools
+from sakuin.mcp.search_tools import SearchTools
+from starlette.applications import Starlette
 
-from tests.events import Context, event
+from tests.events import Context, event, ring
 
 STATELESS = "2026-07-28"
 ERAS = ("2025-06-18", STATELESS)
@@ -39,11 +45,26 @@ class Answer:
         return int(self.json["error"]["code"])
 
 
+def app_of(
+    tools: KnowledgeTools,
+    search_tools: SearchTools | None = None,
+    origins: Sequence[str] = (),
+    *,
+    endpoint: EndpointOf | None = None,
+    **admission: Any,
+) -> Starlette:
+    """Returns the application with these tools, the key of the tests, and what `Admission` has otherwise."""
+    nothing: Any = None
+    if endpoint is not None:
+        admission["endpoint_keys"] = EndpointKeys(endpoint, WrongKeys(time.monotonic))
+    return mcp_app(Admission(**{"keys": ring, **admission}), tools, search_tools or SearchTools(nothing), origins)
+
+
 class Ask:
     """Sends requests to an application as API Gateway does."""
 
-    def __init__(self, app: McpApp) -> None:
-        self._handler = persistent_handler(app, app.run)
+    def __init__(self, app: Starlette) -> None:
+        self._handler = Mangum(app, lifespan="off")
 
     def __call__(self, body: object, method: str = "POST", path: str = "/mcp", **headers: str | None) -> Answer:
         """Sends a request with the key; a header that is None is left out. A body that is no text is sent as JSON."""
@@ -81,16 +102,15 @@ def call(ask: Ask, era: str, tool: str, arguments: Any) -> Answer:
 
 
 @asynccontextmanager
-async def served(app: McpApp) -> AsyncIterator[str]:
+async def served(app: Starlette) -> AsyncIterator[str]:
     """Serves on a free loopback port; yields the URL of the knowledge endpoint."""
     config = uvicorn.Config(app, host="127.0.0.1", port=0, lifespan="off", log_level="error")
     listening = config.bind_socket()
     server = uvicorn.Server(config)
-    async with app.run():
-        task = asyncio.create_task(server.serve([listening]))
-        try:
-            # The socket listens already: what comes before the loop is ready waits in its backlog.
-            yield f"http://127.0.0.1:{listening.getsockname()[1]}/mcp"
-        finally:
-            server.should_exit = True
-            await task
+    task = asyncio.create_task(server.serve([listening]))
+    try:
+        # The socket listens already: what comes before the loop is ready waits in its backlog.
+        yield f"http://127.0.0.1:{listening.getsockname()[1]}/mcp"
+    finally:
+        server.should_exit = True
+        await task

@@ -1,13 +1,17 @@
-"""Retries and circuits of vendor calls."""
+"""Retries, circuits and second requests of vendor calls."""
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
+from threading import Event
+from typing import Any
 
 import pytest
 from sakuin.errors import CircuitOpen, Invalid, OutOfTime, RateLimited, Refused, SakuinError, Unavailable
 from sakuin.platform.calls import Change, Circuit, Retries, RetryBudget, VendorCalls, retry_after
+from sakuin.platform.openai.hedging import HedgedQuestions
 
 
 @dataclass
@@ -216,7 +220,7 @@ def test_a_refused_key_opens_no_circuit_in_a_worker_and_is_reported(worker: Work
     assert (worker.calls, worker.changes) == (5, ["refused"] * 5)
 
 
-@pytest.mark.parametrize(("asked", "waits"), [(20.0, 20.0), (1e9, 900.0)])
+@pytest.mark.parametrize(("asked", "waits"), [(20.0, 20.0), (1e9, 60.0)])
 def test_a_vendor_is_not_called_before_its_retry_time(worker: Worker, asked: float, waits: float) -> None:
     worker.fails(1, Unavailable("The vendor answered 503", vendor="turbopuffer", retry_after=asked))
     worker.now += waits - 5
@@ -309,3 +313,76 @@ def test_what_an_answer_asks_for(headers: dict[str, str], seconds: float | None)
 def test_a_date_is_so_many_seconds_from_now() -> None:
     soon = datetime.now(UTC) + timedelta(seconds=90)
     assert retry_after({"retry-after": format_datetime(soon, usegmt=True)}) == pytest.approx(90, abs=5)
+
+
+@dataclass
+class Service:
+    """Answers each request with its number; the first of a `stuck` one waits for the second one."""
+
+    stuck: bool = False
+    fails: bool = False
+    asked: int = 0
+    second: Event = field(default_factory=Event)
+    given: list[float] = field(default_factory=list)
+
+    def within(self, seconds: float) -> Any:
+        self.given.append(seconds)
+        return self
+
+    def questions(self, texts: Sequence[str]) -> list[list[float]]:
+        self.asked += 1
+        number = self.asked
+        if self.stuck and number == 1:
+            assert self.second.wait(30)
+        if self.stuck and number == 2:
+            self.second.set()
+            if self.fails:
+                raise Unavailable("down")
+        return [[float(number)] for _ in texts]
+
+
+def embedder(service: Service, counted: list[str]) -> HedgedQuestions:
+    hedged = HedgedQuestions(service.within, 0.8, 2.0, counted.append, clock=lambda: 0.0)
+    hedged.seconds.extend([0.125] * 20)
+    hedged.allowed = 1.0
+    return hedged
+
+
+def test_the_first_answer_to_a_slow_request_and_to_its_second_counts() -> None:
+    counted: list[str] = []
+    service = Service(stuck=True)
+    assert len(embedder(service, counted).questions(["a", "b"])) == 2
+    assert (service.asked, counted) == (2, ["EmbeddingsAskedTwice"])
+    assert service.given == [0.8, pytest.approx(0.675)]
+
+
+def test_the_first_request_of_a_worker_has_time_to_connect() -> None:
+    service = Service()
+    hedged = HedgedQuestions(service.within, 0.8, 2.0)
+    for _ in range(3):
+        hedged.questions(["a"])
+    assert service.given == [2.0, 0.8, 0.8]
+
+
+def test_the_error_of_one_is_no_error_while_the_other_answers() -> None:
+    service = Service(stuck=True, fails=True)
+    assert len(embedder(service, []).questions(["a"])) == 1
+
+
+def test_a_second_request_is_made_for_one_call_of_twenty_at_most() -> None:
+    counted: list[str] = []
+    service = Service()
+    hedged = HedgedQuestions(service.within, 0.8, 2.0, counted.append)
+    for _ in range(100):
+        hedged.questions(["a"])
+    assert service.asked - 100 == len(counted) <= 5
+
+
+def test_an_error_of_the_only_request_is_raised() -> None:
+    class Down:
+        def questions(self, texts: Sequence[str]) -> list[list[float]]:
+            raise Unavailable("down")
+
+    down: Any = Down()
+    with pytest.raises(Unavailable):
+        HedgedQuestions(lambda _seconds: down, 0.8, 2.0).questions(["a"])

@@ -1,6 +1,8 @@
 """The budgets of a day: of embedding, and of the language model that writes `learns`."""
 
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from datetime import UTC, datetime
 
 import psycopg
 import pytest
@@ -33,6 +35,21 @@ def test_what_another_worker_spent_counts(budget: DailyTokens, service: Client) 
         budget.require()
 
 
+def test_nothing_is_lost_when_workers_add_at_the_same_time(budget: DailyTokens) -> None:
+    began = datetime.now(UTC).date()
+    budget.add(3_000_000_000)
+    with ThreadPoolExecutor(4) as workers:
+        list(workers.map(lambda _: replace(budget).add(1), range(40)))
+    # Over midnight it would be two days' sums.
+    assert budget.spent() == 3_000_000_040 or datetime.now(UTC).date() > began
+
+
+def test_yesterday_s_tokens_do_not_count_today(budget: DailyTokens, sql: psycopg.Connection) -> None:
+    budget.add(500)
+    sql.execute("update daily_count set day = day - 1")
+    assert budget.spent() == 0
+
+
 def test_reading_what_was_spent_writes_nothing(budget: DailyTokens, sql: psycopg.Connection) -> None:
     assert budget.spent() == 0
     assert sql.execute("select count(*) from daily_count").fetchone() == (0,)
@@ -59,3 +76,22 @@ def test_a_language_model_has_a_budget_of_its_own(budget: DailyTokens, service: 
     with pytest.raises(OverBudget, match="The day's 10 learns tokens are used up"):
         learns.require()
     assert (budget.spent(), learns.spent()) == (1_000, 10)
+
+
+def test_few_tokens_are_added_together_until_the_budget_is_nearly_spent(service: Client, budget: DailyTokens) -> None:
+    worker = DailyTokens(service, most=10_000)
+    worker.require()
+    for tokens, spent in ((600, 0), (399, 0), (1, 1_000), (8_890, 9_890), (9, 9_890), (1, 9_900), (1, 9_901)):
+        worker.add(tokens)
+        assert budget.spent() == spent, tokens
+
+
+def test_a_worker_of_a_small_budget_knows_after_one_call_what_another_has_spent(
+    service: Client, budget: DailyTokens
+) -> None:
+    worker = DailyTokens(service, most=10)
+    worker.require()
+    budget.add(10)
+    worker.add(2)
+    with pytest.raises(OverBudget):
+        worker.require()

@@ -9,23 +9,20 @@ from sakuin.errors import Unavailable
 from sakuin.knowledge.page import Explanation
 from sakuin.platform.calls import LONGEST_CALL, Ask, Circuit, VendorCalls, background
 from sakuin.platform.embedding import Vector
+from sakuin.platform.retry import Waiting
 from sakuin.platform.telemetry import CurrentWork
-from sakuin.platform.unfinished_work import UnfinishedWork, UnfinishedWorkStore
+from sakuin.platform.waiting import WorkRecords
 
 from tests.builders import a_page
 from tests.doubles.embedder import MODEL, MemoryEmbedder
 from tests.doubles.learns_model import MemoryLearnsModel
 from tests.events import Context
 from tests.test_template import FUNCTIONS
-from tests.worked_queue import WorkedQueue
+from tests.worked_queue import Killed, WorkedQueue
 from tests.worlds import SETTINGS, World, Worlds
 
 TIMEOUT = FUNCTIONS["SakuinIndexMaterial"]["Timeout"]
 BESIDE = replace(SETTINGS, model=replace(MODEL, name="another"))
-
-
-class Killed(BaseException):
-    """Lambda's end of an invocation that took too long."""
 
 
 @dataclass
@@ -76,7 +73,7 @@ class HangingModel(MemoryLearnsModel):
 class Worker:
     """One worker of `index_material`, which calls vendors as `bootstrap` has it."""
 
-    unfinished: UnfinishedWorkStore
+    records: WorkRecords
     world: World
     clock: Clock = field(default_factory=Clock)
     current: CurrentWork = field(default_factory=CurrentWork)
@@ -107,18 +104,17 @@ class Worker:
         started, self.clock.ends = self.clock.now, self.clock.now + TIMEOUT
         work = self.world.events
         self.clock.passes(begins_after)
-        self.queue = WorkedQueue(work, self.unfinished, context=self.clock, current=self.current)
+        self.queue = WorkedQueue(work, self.records, context=self.clock, current=self.current)
         self.is_done = self.queue.deliver(body)
         return self.clock.now - started
 
-    def row(self, page: str) -> UnfinishedWork:
-        (found,) = self.unfinished.rows(subjects=[f"{page}.html"])
-        return found
+    def row(self, page: str) -> Waiting:
+        return next(row for row in self.records.waiting(limit=9).rows if row.subject == page)
 
 
 @pytest.fixture
-def worker(unfinished: UnfinishedWorkStore, a_world: Worlds) -> Worker:
-    return Worker(unfinished, a_world())
+def worker(records: WorkRecords, a_world: Worlds) -> Worker:
+    return Worker(records, a_world())
 
 
 @pytest.mark.parametrize("kept", [[SETTINGS], [BESIDE, SETTINGS]], ids=["one index", "two indexes"])
@@ -129,31 +125,29 @@ def test_a_vendor_that_hangs_ends_no_worker_and_the_first_opens_its_circuit(work
     worker.world.indexes.activate(SETTINGS.id, force=True)
     for number in range(3):
         assert worker.invoked(f"page {number}") < TIMEOUT
-        assert worker.row(f"page {number}").state in ("retrying", "waiting")
+        assert worker.row(f"page {number}").vendor == "openai"
     assert worker.circuits["passages"].failures >= 3
     assert worker.invoked("last") < 5
-    assert (worker.is_done, worker.row("last").state) == (True, "waiting")
+    assert (worker.is_done, worker.row("last").vendor) == (True, "openai")
 
 
-def test_a_language_model_that_hangs_keeps_no_page_back(unfinished: UnfinishedWorkStore, a_world: Worlds) -> None:
+def test_a_language_model_that_hangs_keeps_no_page_back(records: WorkRecords, a_world: Worlds) -> None:
     world = a_world(model=MemoryLearnsModel())
     for number in range(4):
         world.put(f"{number}.html", a_page({"rule-a": f"名: {number}の文。"}))
-    worker = Worker(unfinished, world)
+    worker = Worker(records, world)
     world.model = HangingModel(clock=worker.clock, ask=worker.calls("learns", attempts=1, longest_call=LONGEST_CALL))
     seconds = [worker.deliver(json.dumps({"learns": {"material": str(number)}})) for number in range(4)]
     # The fourth meets an open circuit.
     assert [round(each) for each in seconds] == [31, 31, 31, 1]
     assert {chunk.learns.source for chunk in world.chunks()} == {"provisional"}
-    assert unfinished.rows() == []
+    assert records.waiting().count == 0
 
 
 def test_work_that_a_worker_has_no_time_for_costs_no_delivery_and_is_sent_again_at_once(worker: Worker) -> None:
     # A slow start, or another vendor: there is no time left for one call of 35 seconds.
     assert worker.invoked("a", begins_after=TIMEOUT - 40) == TIMEOUT - 40
     assert (worker.is_done, worker.circuits["passages"].failures) == (True, 0)
-    row = worker.row("a")
-    assert (row.state, row.attempts) == ("retrying", 0)
-    assert row.reason == "The worker had too little time left; this continues automatically"
+    assert worker.row("a").reason == "The worker had too little time left; this continues automatically"
     (copy,) = worker.queue.sqs.waiting
     assert (copy.receives, "a.html" in copy.body) == (0, True)

@@ -11,23 +11,30 @@ from pathlib import Path
 
 import sakuin
 
-MODULES = ("language/indexing", "language/questions/slots", "retrieval/ranking", "retrieval/proximity")
+MODULES = (
+    "language/indexing",
+    "language/impacts",
+    "language/questions/slots",
+    "retrieval/ranking",
+    "retrieval/proximity",
+)
 MODULES += ("retrieval/passages", "retrieval/weights")
 CHOSEN: dict[str, dict[float, str]] = {
     "language/indexing": {
         4.0: "title and `learns` say what a text is about; BM25F's figure for fields",
         600: "terms of a usual explanation, so that texts do not change each other's weights",
-        0.75: "BM25's usual share of the length",
     },
+    "language/impacts": {0.75: "BM25's usual share of the length"},
     "language/questions/slots": {},
     "retrieval/ranking": {0.5: "BM25's inverse document frequency"},
     "retrieval/proximity": {},
     "retrieval/passages": {
-        300: "measured: decision 112",
-        5: "five Latin letters say as much as three wide characters",
-        3: "the same, passages that overlap by a third, and words that are close within one",
+        300: "measured: docs/measurements/quality.md",
+        3: "three wide characters say as much as two thirds more Latin letters; passages overlap by a third, and words "
+        "are close within one",
     },
     "retrieval/weights": {
+        0.2: "more than the one in nine of the marked questions that has an answer; what is marked is below it",
         0.05: "of twenty results so improbable one answers",
         100: "texts whose mean is certain to a tenth of their deviation",
     },

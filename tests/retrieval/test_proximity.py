@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 from sakuin.language.model import Slot
 from sakuin.language.questions.slots import gram_slots
-from sakuin.retrieval.proximity import ComparedText, share_close_together, with_scattered
+from sakuin.retrieval.proximity import ComparedText, ranked_by_texts, share_close_together, with_scattered
 from sakuin.retrieval.ranking import Candidate, Frequencies, Unrelated, WordMatch, rank
 from sakuin.retrieval.weights import weights_of
 
@@ -45,6 +45,17 @@ def test_scattered_words_lower_no_evidence_below_the_lowest() -> None:
     candidates = [Candidate(id, 0.5) for id in words]
     ranking = rank(candidates, words, Unrelated(0.5, 0.1), WEIGHTS, SCALE, lowest=3.5)
     assert [(each.id, each.evidence) for each in ranking] == [("b", 3.8), ("a", 3.5), ("c", 1.0)]
+
+
+def test_the_lowest_is_the_last_result_whose_text_was_compared() -> None:
+    words = {"a": WordMatch(0.5), "b": WordMatch(0.38), "c": WordMatch(0.1)}
+    first = rank([Candidate(id, 0.5) for id in words], words, Unrelated(0.5, 0.1), WEIGHTS, SCALE)
+    lowest: list[float] = []
+    ranked_by_texts(
+        lambda _words, **given: lowest.append(given["lowest"]) or [],
+        *(words, first, [(ASKED, {id: ComparedText("heat") for id in "ab"})], RARE),
+    )
+    assert lowest == [3.8]
 
 
 def test_the_title_stands_beside_each_passage() -> None:

@@ -15,11 +15,10 @@ from sakuin.retrieval.ranking import (
     known_share,
     leads,
     rank,
-    reach,
     unrelated,
     word_matches,
 )
-from sakuin.retrieval.weights import NEAR_MATCH, weights_of
+from sakuin.retrieval.weights import LEAST_SIMILARITY, NEAR_MATCH, weights_of
 
 WEIGHTS = replace(weights_of("any"), mean=0.5, spread=0.1, known=1_000)
 SCALE = WEIGHTS.scales["both"]
@@ -45,6 +44,13 @@ def test_a_word_that_a_chunk_has_once_in_a_long_text_is_covered_like_one_in_its_
     assert found["title"].covered == found["body"].covered == pytest.approx(1.0)
 
 
+def test_the_rarity_of_a_word_is_the_inverse_document_frequency_of_bm25() -> None:
+    found = Frequencies(10, {"heat": 3})
+    assert (found.rarity("heat"), found.rarity("none")) == (
+        *(pytest.approx(math.log(1 + 7.5 / 3.5)), pytest.approx(math.log(1 + 10.5 / 0.5))),
+    )
+
+
 def test_a_rare_word_counts_more_than_a_frequent_one() -> None:
     some = [Candidate("rare", None, {"friction": 1.0}), Candidate("frequent", None, {"the": 1.0})]
     found = word_matches([slot("the"), slot("friction")], Frequencies(100, {"the": 90, "friction": 1}), some)
@@ -55,6 +61,16 @@ def test_the_best_of_alternative_terms_counts() -> None:
     some = [Candidate("both", None, {"三角州": 1.0, "三角柱": 0.5}), Candidate("one", None, {"三角柱": 0.5})]
     found = word_matches([slot("三角州", "三角柱")], Frequencies(10, {"三角州": 2, "三角柱": 2}), some)
     assert found["both"].share == pytest.approx(2 * found["one"].share) == pytest.approx(1.0)
+
+
+def test_of_alternative_terms_those_that_no_chunk_has_say_nothing_and_the_rarest_one_covers() -> None:
+    slots = [slot("delta", "fan", "levee"), slot("rain")]
+    frequencies = Frequencies(10, {"delta": 5, "fan": 1, "rain": 3})
+    some = [Candidate("a", None, {"delta": 1.0, "fan": 0.1, "rain": 1.0}), Candidate("b", None, {"delta": 1.0})]
+    found = word_matches(slots, frequencies, some)
+    delta, fan, rain = map(frequencies.rarity, ("delta", "fan", "rain"))
+    assert found["a"] == WordMatch(pytest.approx((delta + rain) / (fan + rain)), pytest.approx(1.0), ("rain", "delta"))
+    assert found["b"].covered == pytest.approx(delta / (fan + rain))
 
 
 def test_grams_count_and_are_not_shown() -> None:
@@ -98,6 +114,7 @@ def test_the_less_is_known_of_a_question_the_more_the_index_says_what_unrelated_
     means = [unrelated(far, WEIGHTS, known_share=share).mean for share in shares]
     assert means == sorted(means, reverse=True)
     assert (means[0], means[-1]) == (unrelated(far, WEIGHTS).mean, pytest.approx(0.3))
+    assert means[0] - means[2] == pytest.approx((1 - 0.4**2) * (means[0] - 0.3))
     # Texts of one subject are near to a question that they answer, in whatever words.
     assert {unrelated(near, WEIGHTS, known_share=share).mean for share in shares} == {unrelated(near, WEIGHTS).mean}
     # All candidates of a question move alike.
@@ -134,20 +151,15 @@ def test_beside_the_best_result_only_one_that_is_far_less_probable_is_left_out()
     far = Candidate("far", 0.6)
     ranked = rank([*alike, far], dict.fromkeys((each.id for each in [*alike, far]), NO_WORDS), OTHERS, WEIGHTS, SCALE)
     assert ranked[0].is_good
-    assert ranked[0].similarity < NEAR_MATCH
+    assert ranked[0].probability < NEAR_MATCH < LEAST_SIMILARITY == ranked[0].similarity
     assert [each.id for each in ranked if not is_shown(each, ranked[0])] == ["far"]
+    assert is_shown(replace(ranked[-1], words=WordMatch(matched=("heat",))), ranked[0])
 
 
 def test_in_a_library_of_one_language_or_of_unknown_ones_no_text_is_behind() -> None:
     some = [Candidate("a", 0.7, language="de"), Candidate("b", 0.6)]
     for sample in ([], [("de", 0.6), ("", 0.4)], [("", 0.5)]):
         assert behind_by_language(sample, some, dict.fromkeys("ab", NO_WORDS), OTHERS, WEIGHTS) == {}
-
-
-def test_a_change_may_touch_a_question_in_any_language() -> None:
-    others = replace(OTHERS, behind={"de": 0.0, "en": 2.0})
-    plain, lower = (reach([slot("x")], Frequencies(10, {"x": 1}), each, WEIGHTS, 7.0) for each in (OTHERS, others))
-    assert lower == replace(plain, least=plain.least - 2.0)
 
 
 def test_a_model_that_nobody_measured_has_the_same_weights() -> None:
@@ -264,3 +276,46 @@ def test_a_concept_does_not_rise_with_its_example_above_a_better_concept() -> No
     words = dict.fromkeys(("m#ex-1", "m#rule-a", "m#rule-b"), NO_WORDS)
     lowered = rank(some, words, OTHERS, WEIGHTS, SCALE, lowers_examples=True)
     assert [each.id for each in lowered] == ["m#rule-b", "m#rule-a", "m#ex-1"]
+
+
+@pytest.mark.parametrize(
+    ("of_section", "box", "order"),
+    [
+        (("heat",), "rule-a", ["n#intro", "m#rule-a", "m#intro"]),
+        ((), "rule-a", ["n#intro", "m#rule-a", "m#intro"]),
+        (("heat", "of", "the", "sun"), "rule-a", ["m#intro", "n#intro", "m#rule-a"]),
+        # An example that nobody asked for takes no section's place.
+        (("heat",), "ex-a", ["m#intro", "n#intro", "m#ex-a"]),
+    ],
+)
+def test_a_section_ranks_below_a_box_of_its_page_with_as_many_of_the_words(
+    of_section: tuple[str, ...], box: str, order: list[str]
+) -> None:
+    some = [
+        Candidate("m#intro", 0.9, page="m"),
+        Candidate(f"m#{box}", 0.7, page="m", is_box=True, is_example=box == "ex-a"),
+        Candidate("n#intro", 0.8, page="n"),
+    ]
+    words = {"m#intro": WordMatch(matched=of_section), f"m#{box}": WordMatch(matched=("heat",)), "n#intro": NO_WORDS}
+    weights = replace(WEIGHTS, section=-6.0)
+    for lowers_examples in (True, False) if box == "rule-a" else (True,):
+        ranked = rank(some, words, OTHERS, weights, SCALE, lowers_examples=lowers_examples)
+        assert [each.id for each in ranked] == order
+
+
+def test_a_box_needs_no_lead_over_the_sections_below_it_and_equal_results_are_in_the_order_of_their_ids() -> None:
+    box = Candidate("m#rule-a", 0.9, page="m", is_box=True)
+    sections = [Candidate(f"m#{name}", 0.89, page="m") for name in "cb"]
+    words = dict.fromkeys((each.id for each in (box, *sections)), NO_WORDS)
+    ranked = rank([box, *sections], words, OTHERS, replace(WEIGHTS, section=-0.5), SCALE)
+    assert [each.id for each in ranked] == ["m#rule-a", "m#b", "m#c"]
+    assert ranked[0].lead == rank([box], words, OTHERS, WEIGHTS, SCALE)[0].lead
+
+
+def test_what_is_marked_and_nothing_else_is_below_the_least_similarity() -> None:
+    for cosine in (0.1, 0.3, 0.5, 0.7, 0.9):
+        ranked = rank(
+            [Candidate("a", cosine), Candidate("b", cosine / 2)], dict.fromkeys("ab", NO_WORDS), OTHERS, WEIGHTS, SCALE
+        )
+        assert (ranked[0].similarity >= LEAST_SIMILARITY) == ranked[0].is_good
+        assert ranked[0].similarity >= ranked[1].similarity

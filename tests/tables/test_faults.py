@@ -1,16 +1,22 @@
-"""Failures, kills, late writes and lost chunks: retries and reindexing repair them, and old text never comes back."""
+"""Failures, kills, late writes, refused texts and stalls: repaired, and old text never comes back."""
 
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from functools import partial
 from typing import Any
 
 import pytest
-from sakuin.errors import Unavailable
+from psycopg.types.json import Jsonb
+from sakuin.errors import Refused, Unavailable
+from sakuin.limits import Limits
+from sakuin.platform.waiting import WorkRecords, WorkRow
 from sakuin.tables.nodes import namespace
 from sakuin_local.supabase.database import Database
 
+from tests.convergence.passing import time_passes_in
 from tests.doubles.chunk_store import WatchedStore
+from tests.doubles.queue import MemoryQueues
 from tests.worlds import TableWorld, long, world_of
 
 A, B, C = long("二次方程式の解の公式"), long("一次関数の傾き"), long("三平方の定理と直角三角形")
@@ -100,19 +106,6 @@ def _unavailable(error: BaseException | None) -> bool:
     return error is not None
 
 
-def test_a_newer_generation_ends_an_older_scan(world: TableWorld) -> None:
-    paged = replace(world, chunks_a_page=1)
-    table, tool, endpoint = paged.documented({"a": A, "b": B})
-    paged.deliver(paged.queues.asked.pop(0))
-    old = next(message for message in paged.queues.asked if message[0] == "index")
-    paged.queues.asked.clear()
-    paged.replace(table, {"a": C})
-    assert paged.scan(*old[1:3], generation=old[3], skip=old[4]).outcome == "superseded"
-    paged.settle()
-    assert texts(paged, endpoint) == {C[:4]}
-    assert paged.status(tool)["state"] == "ready"
-
-
 def test_a_scan_that_a_newer_generation_overtakes_between_two_steps_plans_nothing(world: TableWorld) -> None:
     table, _, _ = world.documented({"a": A})
     scan = world.index.begin_scan(table, None, skip=0, for_event=False)
@@ -122,7 +115,7 @@ def test_a_scan_that_a_newer_generation_overtakes_between_two_steps_plans_nothin
     assert world.index.plan_nodes(table, scan.generation, []) is None
     assert (
         world.index.finish_scan(
-            table, scan.generation, kept=[], gone=(), more=False, skipped=[], found={}, nodes=1, limit=9
+            table, scan.generation, pointers=[], gone=(), more=False, skipped=[], totals={}, nodes=1, limit=9
         )
         is None
     )
@@ -168,22 +161,6 @@ def test_a_namespace_that_was_lost_is_built_again_and_no_text_is_embedded_for_it
     assert world.sql(readings, table) == counted
 
 
-def test_only_what_is_missing_is_stored_and_the_rest_answers_all_the_while(world: TableWorld) -> None:
-    table, tool, endpoint = world.indexed({"a": A, "b": B, "c": C})
-    lost = [
-        row[0]
-        for row in world.sql("select turbopuffer_doc_id from chunks where json_pointer = '/b' and table_id = %s", table)
-    ]
-    world.store.delete(namespace(world.project, table), lost[:1])
-    messages = reindexed(world, table, tool)
-    assert [len(message[3]) for message in messages] == [1]
-    assert world.found(endpoint) == {"/a", "/b", "/c"}
-    assert lost[0] not in world.rows(table)
-    world.deliver(messages[0])
-    assert lost[0] in world.rows(table)
-    assert world.status(tool)["state"] == "ready"
-
-
 def test_only_a_reindex_looks_and_only_once_and_writes_nothing_where_nothing_was_lost(world: TableWorld) -> None:
     table, tool, _ = world.indexed({"a": A})
     rows = world.rows(table)
@@ -199,16 +176,6 @@ def test_only_a_reindex_looks_and_only_once_and_writes_nothing_where_nothing_was
     assert world.scan(world.project, table).outcome == "scanned"
 
 
-def test_a_reindex_that_an_edit_overtakes_is_done_by_the_edit_s_scan(world: TableWorld) -> None:
-    table, tool, endpoint = world.indexed({"a": A, "b": B})
-    world.store.delete_namespace(namespace(world.project, table))
-    world.call("reindex_tool", tool=tool)
-    world.replace(table, {"a": A, "b": C})
-    world.settle()
-    assert world.found(endpoint) == {"/a", "/b"}
-    assert world.status(tool)["state"] == "ready"
-
-
 def test_a_reindex_that_is_asked_for_during_the_comparison_is_not_lost(world: TableWorld) -> None:
     table, tool, endpoint = world.indexed({"a": A})
 
@@ -222,3 +189,195 @@ def test_a_reindex_that_is_asked_for_during_the_comparison_is_not_lost(world: Ta
     world.queues.index(world.project, table)
     world.settle()
     assert world.found(endpoint) == {"/a"}
+
+
+GOOD, POISON = long("二次方程式の解の公式", 300), long("毒入りの文章", 300)
+
+REASON = "The embedding service refused the request with 400"
+
+
+@pytest.fixture
+def poisoned(world: TableWorld) -> TableWorld:
+    world.embedder.poisons = {"毒入り"}
+    return world
+
+
+def skipped(world: TableWorld, tool: str) -> list[tuple[str, str]]:
+    status = world.status(tool)
+    assert status["state"] == "ready"
+    return [(node["json_pointer"], node["reason"]) for node in status["skipped_nodes"]]
+
+
+def test_a_refused_node_is_skipped_until_its_text_changes_and_its_neighbours_answer(poisoned: TableWorld) -> None:
+    table, tool, endpoint = poisoned.indexed({"a": GOOD, "b": POISON, "c": long("一次関数の傾き", 300)})
+    calls = poisoned.embedder.calls
+
+    def then(document: dict[str, Any], *found: str) -> list[tuple[str, str]]:
+        poisoned.replace(table, document)
+        poisoned.settle()
+        assert poisoned.found(endpoint) == set(found)
+        status = poisoned.status(tool)
+        assert status["indexed_chunks_count"] == status["chunks_count"] == len(poisoned.rows(table))
+        return skipped(poisoned, tool)
+
+    assert skipped(poisoned, tool) == [("/b", REASON)]
+    # The same text is not asked about again.
+    assert then({"a": GOOD, "b": POISON}, "/a") == [("/b", REASON)]
+    assert poisoned.embedder.calls == calls
+    assert then({"a": GOOD, "b": long("新しい文章", 300)}, "/a", "/b") == []
+    # Older text does not answer for a refused one.
+    assert then({"a": GOOD, "b": POISON + "。"}, "/a") == [("/b", REASON)]
+    assert then({"a": GOOD}, "/a") == []
+
+
+def test_one_refused_chunk_takes_its_whole_node_also_what_was_stored_of_it(poisoned: TableWorld) -> None:
+    text = long("三平方の定理", 30_000) + POISON
+    table, tool, endpoint = poisoned.indexed({"a": GOOD, "b": text})
+    assert skipped(poisoned, tool) == [("/b", REASON)]
+    assert poisoned.found(endpoint) == {"/a"}
+    assert len(poisoned.rows(table)) == poisoned.status(tool)["chunks_count"]
+
+
+def test_a_tool_speaks_only_of_what_is_in_its_scope(poisoned: TableWorld) -> None:
+    table = poisoned.table({"a": {"x": GOOD}, "b": {"x": POISON}})
+    inside, outside = poisoned.tool(table, "/b", "inside"), poisoned.tool(table, "/a", "outside")
+    poisoned.settle()
+    assert skipped(poisoned, inside) == [("/b/x", REASON)]
+    assert skipped(poisoned, outside) == []
+
+
+def test_a_service_that_refuses_everything_skips_nothing(world: TableWorld) -> None:
+    world.embedder.poisons = {""}
+    _, tool, _ = world.documented({"a": GOOD})
+    with pytest.raises(Refused, match="whatever the text"):
+        world.settle()
+    assert world.status(tool)["state"] == "indexing"
+
+
+def test_a_table_over_a_limit_is_an_error_and_its_last_version_answers(world: TableWorld) -> None:
+    table, tool, endpoint = world.indexed({"a": long("数列")})
+    world.replace(table, {key: long(f"行列{key}") for key in "abc"})
+    world.queues.asked.clear()
+    for limits, sentence in (
+        (Limits(table_strings=2), "That would be 3 large strings; the limit is 2 (table_strings)."),
+        (Limits(table_chunks=5), "That would be 6 chunks; the limit is 5 (table_chunks)."),
+    ):
+        scan = replace(world.scan, limits=limits)
+        assert scan(world.project, table).outcome == "unreadable"
+        status = world.status(tool)
+        assert (status["state"], sentence in status["last_error"]) == ("error", True), status
+        assert world.found(endpoint) == {"/a"}
+    scan = replace(world.scan, limits=Limits(table_strings=3, table_chunks=6, string_chars=1200))
+    assert scan(world.project, table).outcome == "scanned"
+    world.settle()
+    assert world.status(tool)["last_error"] is None
+
+
+NO_STORE = "http://127.0.0.1:9"
+
+A_DAY = 86_400
+
+
+@dataclass
+class Stalled:
+    """A Table with a Tool, whose messages are lost."""
+
+    world: TableWorld
+    dsn: str
+    table: str = ""
+    tool: str = ""
+    has_backlog: bool = False
+
+    def __post_init__(self) -> None:
+        self.table = self.world.table({"a": "b"})
+        self.tool = self.world.tool(self.table, "")
+        self.queues.asked.clear()
+
+    @property
+    def queues(self) -> MemoryQueues:
+        return self.world.queues
+
+    def passes(self, seconds: int) -> None:
+        time_passes_in(self.dsn, seconds)
+
+    def restarted(self) -> int:
+        """Returns how many Tables maintenance restarts."""
+        restart: Any = self.world.maintenance.restart_tables
+        return int(replace(restart, has_backlog=lambda: self.has_backlog)())
+
+
+@pytest.fixture
+def stalled(empty_database: Database) -> Stalled:
+    return Stalled(world_of(empty_database, NO_STORE), empty_database.dsn_postgres)
+
+
+def test_where_there_is_no_message_two_minutes_without_a_sign_are_enough(stalled: Stalled) -> None:
+    stalled.passes(100)
+    assert stalled.restarted() == 0
+    stalled.passes(25)
+    assert stalled.restarted() == 1
+    assert stalled.queues.asked == [("index", stalled.world.project, stalled.table, None, 0)]
+
+
+def test_where_there_are_messages_the_table_s_may_be_among_them(stalled: Stalled) -> None:
+    stalled.has_backlog = True
+    stalled.passes(800)
+    assert stalled.restarted() == 0
+    stalled.passes(105)
+    assert stalled.restarted() == 1
+
+
+def test_two_at_once_restart_it_once(stalled: Stalled) -> None:
+    stalled.passes(130)
+    assert [stalled.restarted(), stalled.restarted()] == [1, 0]
+
+
+def test_a_table_whose_message_comes_again_is_not_restarted(stalled: Stalled, records: WorkRecords) -> None:
+    row = WorkRow("table", stalled.table, stalled.table)
+    for _ in range(3):
+        stalled.passes(600)
+        records.wait(row, "m1", since=datetime.now(UTC).isoformat(), reason="tomorrow", vendor=None, seconds=600)
+        stalled.has_backlog = True
+        assert stalled.restarted() == 0
+
+
+def test_after_five_restarts_without_success_its_tools_say_so(stalled: Stalled) -> None:
+    restarted = []
+    for _ in range(6):
+        stalled.passes(130)
+        restarted.append(stalled.restarted())
+    assert restarted == [1, 1, 1, 1, 1, 0]
+    status = stalled.world.status(stalled.tool)
+    assert status["state"] == "error"
+    assert status["last_error"].startswith("Its indexing was started 5 times and stalled each time. Send it again with")
+    assert len(stalled.queues.asked) == 5
+
+
+WRONG = [
+    {"search_index": {"state": "indexing", "heartbeat_at": "soon", "configured_at": "soon"}},
+    {"search_index": {"state": "indexing", "heartbeat_at": "2026-13-45", "configured_at": 7}},
+    {"search_index": {"state": "pending", "heartbeat_at": {}, "configured_at": [], "attempt": "many"}},
+    {"search_index": {"state": "ready", "chunks_count": "many", "attempt": 1.5, "generation": "x"}},
+    {"search_index": {"state": "ready", "chunks_count": 10**30}},
+    {"search_index": "soon"},
+    {"search_index": None},
+    "soon",
+    [],
+]
+
+
+def test_a_wrong_status_hides_no_table_and_the_next_scan_corrects_it(world: TableWorld) -> None:
+    still = world.table({"a": long("止")})
+    world.tool(still, "")
+    world.queues.asked.clear()
+    old = "jsonb_set(metadata, '{search_index,configured_at}', to_jsonb(now() - interval '1 hour'))"
+    world.sql(f"update tool set metadata = {old} where table_id = %s", still)
+    table, tool, _ = world.indexed({"a": long("隣", 300)})
+    for number, metadata in enumerate(WRONG):
+        world.sql("update tool set metadata = %s where id = %s", Jsonb(metadata), tool)
+        assert still in {stalled for _, stalled in world.index.stalled_tables(120)}, metadata
+        world.replace(table, {"a": long(f"直{number}", 300)})
+        world.settle()
+        status = world.status(tool)
+        indexed = status["state"], status["chunks_count"], status["indexed_chunks_count"], status["attempt"]
+        assert indexed == ("ready", 1, 1, 0), metadata

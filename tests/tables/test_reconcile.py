@@ -1,16 +1,15 @@
 """Comparing the records of a Table with turbopuffer: lost chunks are stored again, unwanted rows deleted."""
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
-from uuid import UUID
 
 import pytest
-from sakuin.errors import CircuitOpen, Unavailable
-from sakuin.platform.reconciliation import Difference
-from sakuin.tables.nodes import RecordedRows, TableSummary, namespace
+from sakuin.differences import Difference
+from sakuin.errors import CircuitOpen, OutOfTime, Unavailable
+from sakuin.tables.nodes import RecordedRows, namespace
 from sakuin.tables.postgres import combined_rows
-from sakuin.tables.reconcile import ReconcileTables
+from sakuin.tables.reconcile import KeptIndex, ReconcileTables
 
 from tests.doubles.chunk_store import WatchedStore
 from tests.worlds import TableWorld, long
@@ -20,7 +19,7 @@ ALL_TIME: Callable[[], bool] = lambda: False  # noqa: E731 - named for what it s
 
 
 def reconcile(world: TableWorld) -> ReconcileTables:
-    return ReconcileTables(world.index, world.store, world.queues, world.index.namespace_suffix())
+    return ReconcileTables(world.store, [KeptIndex(world.index, world.queues, world.index.namespace_suffix())])
 
 
 def night(world: TableWorld, table: str, *, dry_run: bool = False) -> list[str]:
@@ -72,15 +71,6 @@ def test_one_lost_and_one_left_over_are_both_found(world: TableWorld) -> None:
     assert night(world, table) == []
 
 
-def test_a_table_with_work_under_way_is_not_compared(world: TableWorld) -> None:
-    table, _, _ = world.indexed({"a": A})
-    world.replace(table, {"a": B})
-    world.deliver(world.queues.asked.pop(0))
-    asked = list(world.queues.asked)
-    assert night(world, table) == []
-    assert world.queues.asked == asked
-
-
 def test_a_row_that_is_stored_while_the_two_are_compared_is_neither_lost_nor_left_over(world: TableWorld) -> None:
     table, tool, endpoint = world.indexed({"a": A, "b": B})
     world.store.delete(namespace(world.project, table), doc_ids(world, table, "/b"))
@@ -119,30 +109,22 @@ def test_a_late_write_of_a_wanted_row_is_not_deleted(world: TableWorld) -> None:
     assert night(world, table) == []
 
 
-GONE = {
-    "records": [
-        *(f"delete from {derived} where table_id = %s" for derived in ("chunks", "node", "table_reading")),
-        "delete from table_namespace where table_id = %s",
-        "delete from chunk_vector using context_table t where t.id = %s and chunk_vector.project_id = t.project_id",
-    ],
-    "plan": ["update table_scan set generation = 0 where table_id = %s"],
-    "chunks": ["delete from chunks where table_id = %s and json_pointer = '/b'"],
-}
-
-
-def test_missing_records_of_a_ready_table_are_built_again(world: TableWorld) -> None:
+def test_records_that_are_missing_are_built_again(world: TableWorld) -> None:
     table, tool, endpoint = world.indexed({"a": A, "b": B})
     rows = world.rows(table).keys()
-    for gone, statements in GONE.items():
-        for statement in statements:
-            world.sql(statement, table)
-        if gone == "records":
-            world.store.delete_namespace(namespace(world.project, table))
-        assert night(world, table) == ["unbuilt"], gone
-        world.settle()
-        assert (world.found(endpoint), world.rows(table).keys()) == ({"/a", "/b"}, rows), gone
-        assert world.status(tool)["state"] == "ready", gone
-        assert night(world, table) == [], gone
+    for derived in ("chunks", "node", "table_reading", "table_scan", "table_namespace"):
+        world.sql(f"delete from {derived} where table_id = %s", table)
+    world.sql(
+        "delete from chunk_vector using context_table t where t.id = %s and chunk_vector.project_id = t.project_id",
+        table,
+    )
+    world.store.delete_namespace(namespace(world.project, table))
+    assert night(world, table) == []
+    world.sql("update context_table set updated_at = updated_at - interval '16 minutes'")
+    assert night(world, table) == ["lost"]
+    world.settle()
+    assert (world.found(endpoint), world.rows(table).keys()) == ({"/a", "/b"}, rows)
+    assert (world.status(tool)["state"], night(world, table)) == ("ready", [])
 
 
 def test_records_from_a_backup_count_on_from_what_the_store_has(world: TableWorld) -> None:
@@ -157,25 +139,6 @@ def test_records_from_a_backup_count_on_from_what_the_store_has(world: TableWorl
     world.settle()
     assert world.found(endpoint) == {"/a", "/b"}
     assert night(world, table) == []
-
-
-def test_another_project_s_table_is_not_touched(world: TableWorld) -> None:
-    table, _, _ = world.indexed({"a": A})
-    other = world.beside()
-    theirs, _, endpoint = other.indexed({"a": A})
-    world.store.delete_namespace(namespace(world.project, table))
-    assert night(world, table) == ["lost"]
-    assert (other.found(endpoint), other.queues.asked, night(other, theirs)) == ({"/a"}, [], [])
-
-
-def test_a_page_ends_when_its_time_is_up_and_one_table_is_compared_at_least(world: TableWorld) -> None:
-    first, second = sorted(world.indexed({"a": A})[0] for _ in range(2))
-    for table in (first, second):
-        stray(world, table, generation=1)
-    before = str(UUID(int=UUID(first).int - 1))
-    page = reconcile(world).page(before, dry_run=False, is_over=lambda: True)
-    assert ([one.where for one in page.differences], page.after) == ([first], first)
-    assert night(world, second) == ["left over"]
 
 
 def test_a_table_that_is_gone_or_not_scanned_yet_is_not_compared(world: TableWorld) -> None:
@@ -204,7 +167,14 @@ def test_recorded_rows_are_the_same_in_parts_and_named_as_they_will_be_stored(wo
 
 def test_of_rows_whose_table_changes_while_they_are_read_nothing_is_left_over() -> None:
     parts: dict[Any, dict[str, Any]] = {
-        None: {"generation": 1, "planned": True, "stored": {"a": "1"}, "coming": [], "next": ["x", "y", 0]},
+        None: {
+            "generation": 1,
+            "planned": True,
+            "unscanned": False,
+            "stored": {"a": "1"},
+            "coming": [],
+            "next": ["x", "y", 0],
+        },
         "x": {"generation": 2, "planned": True, "stored": {"b": "2"}, "coming": ["c"], "next": None},
     }
     rows = combined_rows(lambda after: parts[after and after[0]])
@@ -212,51 +182,45 @@ def test_of_rows_whose_table_changes_while_they_are_read_nothing_is_left_over() 
 
 
 TIMED_OUT = Unavailable("Supabase ended a statement after its time limit (57014)")
+LATE = OutOfTime("the time of this part is over")
 ALL = [f"t{number:02}" for number in range(40)]
 
 
 @dataclass
 class Records:
-    """Records and store of forty Tables; `large` ones time out, `bad` ones fail at the store."""
+    """Records and store of forty Tables; `bad` ones fail."""
 
-    large: set[str] = field(default_factory=set)
     bad: dict[str, BaseException] = field(default_factory=dict)
     compared: list[str] = field(default_factory=list)
 
-    def ids_after(self, table_id: str | None, *, limit: int) -> Sequence[str]:
-        return [name for name in ALL if name > (table_id or "")][:limit]
-
-    def summaries(self, table_ids: Collection[str]) -> Sequence[TableSummary]:
-        if self.large.intersection(table_ids):
-            raise TIMED_OUT
-        return [TableSummary("p", name, True, False) for name in table_ids]
+    def tables_after(self, table_id: str | None, *, limit: int) -> Sequence[tuple[str, str]]:
+        return [("p", name) for name in ALL if name > (table_id or "")][:limit]
 
     def recorded_rows(self, table_id: str) -> None:
-        self.compared.append(table_id)
         if table_id in self.bad:
             raise self.bad[table_id]
+        self.compared.append(table_id)
 
     @property
     def reconcile(self) -> ReconcileTables:
         both: Any = self
-        return ReconcileTables(both, both, both, "")
+        return ReconcileTables(both, [KeptIndex(both, both, "")])
 
 
-@pytest.mark.parametrize("records", [Records(large={"t03"}), Records(bad={"t03": TIMED_OUT})])
-def test_a_night_goes_past_a_table_that_fails(records: Records) -> None:
+@pytest.mark.parametrize("error", [TIMED_OUT, LATE])
+def test_a_day_goes_past_a_table_that_fails_or_takes_all_the_time(error: Exception) -> None:
+    records = Records({"t03": error})
     after, found = None, []
     for _ in range(3):
         page = records.reconcile.page(after, dry_run=False, is_over=lambda: False)
         after = page.after
         found += [(one.rule, one.where, one.message) for one in page.differences]
-    assert found == [
-        ("failed", "t03", "It could not be compared: Supabase ended a statement after its time limit (57014).")
-    ]
-    assert (after, {*records.compared, "t03"}) == (None, set(ALL))
+    assert found == [("failed", "t03", f"It could not be compared: {error}.")]
+    assert (after, [*records.compared, "t03"]) == (None, [*ALL[:3], *ALL[4:], "t03"])
 
 
 def test_a_vendor_that_is_not_called_costs_no_table_its_turn() -> None:
-    records = Records(bad={"t02": CircuitOpen("turbopuffer keeps failing", vendor="turbopuffer")})
+    records = Records({"t02": CircuitOpen("turbopuffer keeps failing", vendor="turbopuffer")})
     with pytest.raises(CircuitOpen, match="keeps failing"):
         records.reconcile.page(None, dry_run=False, is_over=lambda: False)
 
@@ -266,4 +230,4 @@ def test_when_the_time_is_over_a_page_ends_after_the_table_that_was_compared_las
     places: list[str | None] = []
     for _ in range(len(ALL)):
         places.append(records.reconcile.page(places[-1] if places else None, dry_run=False, is_over=lambda: True).after)
-    assert (places, records.compared) == ([*ALL[:-1], None], ALL)
+    assert (places[:-1], records.compared) == (ALL[:-1], ALL)

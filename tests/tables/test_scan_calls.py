@@ -2,6 +2,7 @@
 chunks; messages in tens."""
 
 from collections import Counter
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -36,12 +37,11 @@ class Calls:
 
 
 @pytest.fixture
-def calls(world: TableWorld, monkeypatch: pytest.MonkeyPatch) -> Calls:
+def calls(world: TableWorld) -> Iterator[Calls]:
     world.chunks_a_page = 2
     calls = Calls(world)
-    see = watched(world.client, lambda request, _: calls.made.append(request.name))
-    monkeypatch.setattr(world.client, "send", see)
-    return calls
+    with watched(world.client, lambda name, _: calls.made.append(name)):
+        yield calls
 
 
 def test_each_page_takes_four_calls_and_a_table_without_a_change_three(calls: Calls) -> None:
@@ -88,7 +88,7 @@ def test_rows_that_leave_the_store_cost_one_call_more(calls: Calls, document: li
     calls.world.tool(table, "")
     calls.world.settle()
     calls.world.replace(table, document)
-    assert calls.scan() == [expected[0], RESERVED, *expected[1:], "record_removed"]
+    assert calls.scan() == [expected[0], RESERVED, *expected[1:], "mark_swept"]
 
 
 def test_a_text_that_comes_back_before_it_was_replaced_is_swept_with_one_call_more(calls: Calls) -> None:

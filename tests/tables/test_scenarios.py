@@ -110,7 +110,7 @@ def test_what_only_the_meaning_or_only_the_words_find_is_found_and_no_more_than_
     world.settle()
     found = world.store.search(
         world.search(endpoint, "傾き").results[0].chunk.turbopuffer_namespace,
-        vector=world.embedder.query("傾き"),
+        vector=world.embedder.questions(["傾き"])[0],
         slots=(Slot("word", ("傾き",)),),
         text="傾き",
         scope=pointer_hash("/articles"),

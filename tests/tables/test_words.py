@@ -1,14 +1,28 @@
-"""The readings of the words that a Table has now."""
+"""The words of a Table: their readings, as turbopuffer gets them, and the synonyms of a project."""
 
+import json
+from collections import Counter
+from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from typing import Any
 
+import pytest
+from sakuin.language.analysis import analyze, term_counts
+from sakuin.language.indexing import index_words
 from sakuin.language.model import LexiconEntries, LexiconLookup
+from sakuin.language.synonyms import stored_groups
+from sakuin.platform.turbopuffer.documents import words_leg
+from sakuin.retrieval.index_version import ANALYZER
 from sakuin.retrieval.ranking import Frequencies
+from sakuin.tables.chunking import chunks
+from sakuin.tables.embed_chunks import repeated_terms
+from sakuin.tables.search import TableExplanation
 
 from tests.worlds import FINGERPRINT, TableWorld, long
 
 READ = ("ニジホウテイシキ", "ニジカンスウ", "カタムキ", "コウシキ")
+
 ALL = LexiconLookup(readings=frozenset(READ), words={})
 
 
@@ -107,15 +121,6 @@ def test_an_endpoint_without_the_tool_knows_and_is_told_nothing(world: TableWorl
         assert world.records.term_frequencies(endpoint, tool, ["公式"], sample=5) == (Frequencies(0, {}), ())
 
 
-def test_an_index_that_is_forgotten_and_a_table_that_is_deleted_leave_no_words(world: TableWorld) -> None:
-    first, second = (world.indexed({"a": long("公式", 300)})[0] for _ in range(2))
-    assert counts(world, first) == counts(world, second) > {("コウシキ", "公式", 1)}
-    assert world.call("delete_table_rows", table=first, fingerprint=FINGERPRINT.id, limit=1000)
-    world.call("delete_table", table=second)
-    world.maintain()
-    assert counts(world, first) == counts(world, second) == set()
-
-
 WORDS = ("公式", "傾き", "確率", "friction", "Reibung")
 
 
@@ -148,3 +153,119 @@ def test_the_sample_for_the_meaning_is_the_same_for_every_question(world: TableW
     assert len(samples[0]) == 4
     assert set(samples[0]) < set(world.rows(table))
     assert all(sample == samples[0] for sample in samples)
+
+
+SAMPLE = Path(__file__).parents[2] / "samples" / "tables" / "学習コラム.json"
+
+
+def slot(*terms: str) -> tuple[str, ...]:
+    return terms
+
+
+def test_a_chunk_s_terms_are_stored_as_often_as_they_stand_there() -> None:
+    articles = json.loads(SAMPLE.read_text())["articles"]
+    texts = [chunk.text for article in articles for chunk in chunks(article["content"])]
+    assert len(texts) >= 26
+    for text in texts:
+        words = index_words(title="", learns=(), body=text)
+        assert Counter(repeated_terms(words.impacts)) == term_counts(analyze(text))
+
+
+def test_a_text_without_words_has_no_terms() -> None:
+    assert repeated_terms(index_words(title="", learns=(), body="。、！").impacts) == ()
+    assert repeated_terms({}) == ()
+
+
+def test_single_terms_are_one_clause_and_alternatives_a_maximum() -> None:
+    asked = (slot("二次"), slot("方程式"), slot("三平方", "ピタゴラス"), slot("^二次"))
+    assert words_leg(asked, "") == (
+        "Sum",
+        [
+            ("terms", "BM25", ["二次", "方程式", "^二次"]),
+            ("Max", [("terms", "BM25", [term]) for term in ("三平方", "ピタゴラス")]),
+        ],
+    )
+
+
+def test_one_clause_needs_no_sum_and_a_slot_that_stands_twice_counts_once() -> None:
+    assert words_leg((slot("公式"), slot("公式")), "") == ("terms", "BM25", ["公式"])
+
+
+def test_without_words_the_engine_reads_the_question_and_without_that_nothing_is_asked() -> None:
+    assert words_leg((), "🐡") == ("content", "BM25", "🐡")
+    assert words_leg((slot(),), " \u3000") is None
+
+
+@pytest.mark.parametrize("many", [(slot(f"語{n}") for n in range(3_000)), (slot(*"甲乙丙丁") for _ in range(3_000))])
+def test_a_question_of_any_length_stays_within_the_store_s_limits(many: Iterable[tuple[str, ...]]) -> None:
+    asked = json.dumps(words_leg(tuple(many), ""), ensure_ascii=False)
+    assert len(asked) < 4_000
+
+
+def test_of_a_question_that_is_too_long_the_words_are_kept_and_the_grams_cut() -> None:
+    leg = words_leg([slot("公式"), *(slot(f"^語{n}") for n in range(200))], "")
+    assert leg is not None
+    assert leg[2][0] == "公式"
+    assert len(leg[2]) < 200
+
+
+DOCUMENT = {"pass": long("関所を通る人が持つ通行手形"), "inn": long("街道に沿って栄えた宿場町")}
+
+QUESTION = "旅券の見せ方"
+
+
+def replace(world: TableWorld, *groups: tuple[str, ...], analyzer: str = ANALYZER) -> None:
+    world.call("replace_synonyms", project=world.project, groups=stored_groups(groups), analyzer=analyzer)
+
+
+def explained(world: TableWorld, endpoint: str, **asked: frozenset[str]) -> TableExplanation:
+    return world.table_search().explanation(endpoint, world.bound(endpoint).tools[0], QUESTION, **asked)
+
+
+def found_by_words(explanation: TableExplanation) -> list[str]:
+    return [each.chunk.json_pointer for each in explanation.candidates if "通行" in "".join(each.ranked.words.matched)]
+
+
+def test_a_project_s_synonyms_find_what_its_tables_write(world: TableWorld) -> None:
+    _, _, endpoint = world.indexed(DOCUMENT)
+    assert found_by_words(explained(world, endpoint)) == []
+    replace(world, ("通行手形", "旅券"), ("宿場町", "泊まる所"))
+    explanation = explained(world, endpoint)
+    assert "/pass" in found_by_words(explanation)
+    assert [(step.rule, step.found, step.read_as) for step in explanation.understood.steps] == [
+        ("synonyms", "旅券", "通行手形")
+    ]
+    assert world.search(endpoint, "旅券").results[0].json_path == "/pass"
+    assert found_by_words(explained(world, endpoint, without=frozenset({"synonyms"}))) == []
+    replace(world)
+    assert found_by_words(explained(world, endpoint)) == []
+    assert world.sql("select 1 from project_synonyms") == []
+
+
+def test_another_project_has_none_of_them_and_a_deleted_one_leaves_none(world: TableWorld) -> None:
+    other = world.beside()
+    _, _, endpoint = other.indexed(DOCUMENT)
+    replace(world, ("通行手形", "旅券"))
+    assert found_by_words(explained(other, endpoint)) == []
+    world.call("delete_project", project=world.project)
+    world.maintain()
+    assert world.sql("select 1 from project_synonyms") == []
+
+
+def test_an_endpoint_that_is_closed_knows_no_synonyms(world: TableWorld) -> None:
+    _, tool, endpoint = world.indexed(DOCUMENT)
+    replace(world, ("通行手形", "旅券"))
+    asked = {"mcp": endpoint, "tool": tool, "fingerprint": "f", "readings": [], "words": {}}
+    asked |= {"query": "旅券", "analyzer": ANALYZER}
+    assert world.call("table_lexicon_entries", **asked)["synonyms"] == [{"folder": "", "phrases": ["通行手形", "旅券"]}]
+    world.sql("update mcp set status = 'disabled' where id = %s", endpoint)
+    assert world.call("table_lexicon_entries", **asked)["synonyms"] == []
+
+
+def test_synonyms_that_another_analyzer_stored_still_count(world: TableWorld) -> None:
+    _, _, endpoint = world.indexed(DOCUMENT)
+    groups = [{"phrases": ["通行手形", "旅券"], "plain": ["another", "form"]}]
+    world.call("replace_synonyms", project=world.project, groups=groups, analyzer=ANALYZER)
+    assert found_by_words(explained(world, endpoint)) == []
+    world.call("replace_synonyms", project=world.project, groups=groups, analyzer="another/1")
+    assert "/pass" in found_by_words(explained(world, endpoint))

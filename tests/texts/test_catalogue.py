@@ -1,30 +1,22 @@
-"""The catalogue of texts: both languages, and reasons whose code and values are read back."""
+"""The catalogue of texts: both languages, and reasons, which are stored as their code and values."""
 
+import json
 import re
 import string
-import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from sakuin.console.shell import ENTRIES
-from sakuin.knowledge import reconcile
-from sakuin.texts.catalogue import LANGUAGES, coded, counted, read_back, texts_in
+from sakuin.errors import NotFound
+from sakuin.texts.catalogue import LANGUAGES, code_of, coded, counted, restored, stored, texts_in
 
 ENGLISH = texts_in("en").sentences
 CODES = sorted(code.removeprefix("said.") for code in ENGLISH if code.startswith("said."))
-# Values of ours have no sentence in them.
-# An error of a SQL function: its code, and its message or the pattern of `format`.
-_ERROR = re.compile(r"""'(?:PT\d+|P0002|23505)',\s*(?:format\(\s*)?'((?:[^']|'')+)'""")
-# The console has no form that sends these.
-REST_ALONE = {
-    "A hash has 64 hexadecimal digits.",
-    "Send a list of tools, which may be empty.",
-    "An overlap has 0 to 604,800 seconds.",
-}
-VALUES = st.text(st.characters(categories=["Lu", "Ll", "Lo", "Nd"], include_characters="-/_#"), min_size=1, max_size=12)
+# A code in SQL: of an error that `require` raises, or of a reason.
+_SQL_CODE = re.compile(r"""(?:'(?:PT\d+|P0002|23505)',\s*|'code', )'([a-z_.]+)'(?! \|\|)""")
+VALUES = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=12)
 
 
 def names(sentence: str) -> list[str]:
@@ -42,10 +34,13 @@ def test_both_languages_have_the_same_texts_with_the_same_values() -> None:
 
 
 @given(st.data())
-def test_the_code_and_the_values_of_each_message_are_read_back(data: st.DataObject) -> None:
+def test_a_reason_is_the_same_after_it_was_stored(data: st.DataObject) -> None:
     code = data.draw(st.sampled_from(CODES))
     values = {name: data.draw(VALUES) for name in names(ENGLISH[f"said.{code}"])}
-    assert read_back(str(coded(code, **values)) + "") == (code, values)
+    reason = coded("work.continues", reason=coded(code, **values), vendor="openai")
+    again = restored(json.loads(json.dumps(stored(reason))))
+    assert (again, again.code) == (reason.replace("\0", "\\u0000"), "work.continues")
+    assert texts_in("ja").said(again)
 
 
 def test_a_reason_in_a_reason_is_translated_with_it() -> None:
@@ -55,37 +50,33 @@ def test_a_reason_in_a_reason_is_translated_with_it() -> None:
         "The page cannot be indexed. Its explanations have 2,939,459 characters; the limit is 2,000,000. "
         "Split the page."
     )
-    japanese = texts_in("ja").said(finding)
-    # What the database has is a plain text.
-    assert texts_in("ja").said(finding + "") == japanese
+    japanese = texts_in("ja").said(restored(stored(finding)))
     assert japanese
     assert "2,939,459 文字" in japanese
     assert not set(string.ascii_letters) & set(japanese)
     assert [counted("heading", count) for count in (1, 1200)] == ["1 heading", "1,200 headings"]
 
 
-@pytest.mark.parametrize("name", ["_RECHECK", "NEEDS_COMMAND", "UNDER_WAY", "FAILED"])
-def test_repairs_of_the_night_are_in_the_catalogue(name: str) -> None:
-    assert texts_in("ja").said(getattr(reconcile, name))
+def test_a_text_without_a_code_stays_as_it_is() -> None:
+    for text in ("<script>alert(1)</script>", "It has a \0 and a \ud800", ""):
+        again = restored(stored(text))
+        assert (again.code, texts_in("ja").said(again), texts_in("ja").said(text)) == ("other", None, None)
+        assert texts_in("en").said(again) == text.replace("\0", "\\u0000").replace("\ud800", "\\ud800")
+    assert stored(None) is restored(None) is None
 
 
-def test_a_text_of_others_stays_as_it_is_and_costs_nothing() -> None:
-    began = time.perf_counter()
-    for hostile in ("<script>alert(1)</script>", "It has " * 250, "line 1: " * 240, "x" * 10**6):
-        assert texts_in("ja").said(hostile) is None
-        assert texts_in("en").said(hostile) == hostile
-    assert time.perf_counter() - began < 1
+def test_the_reason_of_another_version_is_shown_by_its_code() -> None:
+    assert restored({"code": "page.of_tomorrow", "values": {}}) == "page.of_tomorrow"
+    assert restored({"code": "page.empty", "values": 1, "more": 2}) == {"code": "page.empty", "values": 1, "more": 2}
 
 
-def database_errors() -> Iterator[str]:
-    """Yields what SQL functions say of projects, Tables, Tools, endpoints and keys, with a value for each `%s`."""
-    source = (Path(__file__).parents[2] / "supabase/schema/3_projects.sql").read_text(encoding="utf-8")
-    for message in _ERROR.findall(source):
-        yield message.replace("''", "'").replace("%s", "x1")
+def test_the_message_of_an_error_keeps_its_code() -> None:
+    assert code_of(str(NotFound(coded("record.no_table", id="t")))) == "record.no_table"
+    assert code_of(str(NotFound("no table"))) is None
 
 
-def test_each_error_of_the_database_that_the_console_shows_is_in_the_catalogue() -> None:
-    messages = set(database_errors())
-    assert len(messages) > 25
-    assert messages > REST_ALONE
-    assert [message for message in messages - REST_ALONE if texts_in("ja").said(message) is None] == []
+def test_each_code_in_sql_is_in_the_catalogue() -> None:
+    schema = Path(__file__).parents[2] / "supabase/schema"
+    codes = {code for file in schema.glob("*.sql") for code in _SQL_CODE.findall(file.read_text(encoding="utf-8"))}
+    assert len(codes) > 30
+    assert codes <= set(CODES)

@@ -7,11 +7,15 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import psycopg
+import sakuin
+from postgrest import APIError
+from sakuin import __version__
 from sakuin.errors import SakuinError
+from sakuin.platform.supabase import reading_functions as reading
 from sakuin.platform.supabase import schema
-from sakuin.platform.supabase.client import DatabaseError, answer, connected
-from sakuin.platform.supabase.schema import SchemaCheck, SchemaState
-from sakuin_local.places import MIGRATIONS
+from sakuin.platform.supabase.client import answer, connected
+from sakuin.platform.supabase.schema import HealthCheck, SchemaState
+from sakuin_local.places import MIGRATIONS, SCHEMA
 from sakuin_local.supabase.database import Database
 
 from tests.awaiting import awaited
@@ -19,8 +23,19 @@ from tests.postgres_programs import done
 
 DIGESTS = Path(__file__).with_name("digests.toml")
 _HEAD = """\
-# The SHA-256 of each migration. From 1.0 on none is edited: a change is a new file, which
+# The SHA-256 of each migration. From 1.0.0 on none is edited: a change is a new file, which
 # `python -m tests.upgrade write` adds here.
+"""
+
+_READING_FILE = Path(reading.__file__).name
+_READING = '''\
+"""SQL functions that the product calls, and that are declared as reading: `python -m tests.upgrade write`."""
+
+'''
+_READING_NAMES = """
+    select proname from pg_proc
+    where pronamespace = 'public'::regnamespace and has_function_privilege('service_role', oid, 'execute')
+    group by proname having every(provolatile in ('s', 'i')) order by proname
 """
 
 
@@ -39,6 +54,16 @@ def edited(now: Mapping[str, str], recorded: Mapping[str, str]) -> list[str]:
     return [name for name, digest in recorded.items() if now.get(name) != digest]
 
 
+def write_only_migration() -> bool:
+    """Writes the only migration of a release candidate from the schema; does nothing once a version is released."""
+    files = sorted(MIGRATIONS.glob("*.sql"))
+    if "rc" not in __version__ or len(files) > 1:
+        return False
+    files[0].write_text("".join(file.read_text() for file in sorted(SCHEMA.glob("*.sql"))))
+    DIGESTS.unlink(missing_ok=True)
+    return True
+
+
 def write_digests() -> None:
     """Adds the digests of new migrations; an edited one is an error."""
     recorded = recorded_digests() if DIGESTS.exists() else {}
@@ -48,12 +73,23 @@ def write_digests() -> None:
     DIGESTS.write_text(_HEAD + "".join(lines))
 
 
-def write_constants(digest: str) -> None:
-    """Writes the newest migration and the schema's digest into the code."""
+def write_constants(dsn: str) -> None:
+    """Writes into the code the newest migration, and the digest and the reading functions of this database."""
     file = Path(schema.__file__)
     newest = max(digests()).partition("_")[0]
     text = re.sub(r'(?m)^NEWEST_MIGRATION = ".*"', f'NEWEST_MIGRATION = "{newest}"', file.read_text())
-    file.write_text(re.sub(r'(?m)^DIGEST = ".*"', f'DIGEST = "{digest}"', text))
+    file.write_text(re.sub(r'(?m)^DIGEST = ".*"', f'DIGEST = "{schema_digest(dsn)}"', text))
+    lines = "".join(f'        "{name}",\n' for name in reading_functions(dsn))
+    Path(reading.__file__).write_text(f"{_READING}READING_FUNCTIONS = frozenset(\n    {{\n{lines}    }}\n)\n")
+
+
+def reading_functions(dsn: str) -> list[str]:
+    """Returns the SQL functions that the product calls, and whose every form is `stable` or `immutable`."""
+    with psycopg.connect(dsn) as connection:
+        rows = connection.execute(_READING_NAMES).fetchall()
+    code = (file.read_text() for file in Path(sakuin.__file__).parent.rglob("*.py") if file.name != _READING_FILE)
+    called = set(re.findall(r'"(\w+)"', "\n".join(code)))
+    return [str(name) for (name,) in rows if name in called]
 
 
 def schema_digest(dsn: str) -> str:
@@ -66,7 +102,7 @@ def schema_digest(dsn: str) -> str:
 
 def state_of(database: Database) -> SchemaState:
     """Compares the schema with the one that the code was built for, as `/healthz` does."""
-    return SchemaCheck(connected(database.rest_url, database.service_key, seconds=5))()
+    return HealthCheck(connected(database.rest_url, database.service_key, seconds=5))().schema
 
 
 def await_reading(database: Database) -> None:
@@ -87,7 +123,7 @@ def _knows_table(database: Database, table: str) -> bool:
         answer(row)
     except SakuinError as error:
         # Without a right to write, a known table is refused with a code.
-        return isinstance(error.__cause__, DatabaseError) and bool(error.__cause__.code)
+        return isinstance(error.__cause__, APIError) and bool(error.__cause__.code)
     return True
 
 

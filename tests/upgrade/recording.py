@@ -12,21 +12,30 @@ import re
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
-from urllib.parse import parse_qsl, urlsplit
 
+import httpx
 import psycopg
 import pytest
 from sakuin import __version__
 from sakuin.platform.sqs import SqsQueue
 from sakuin_local.places import REPOSITORY, SCHEMA
 from sakuin_local.supabase.database import running_database
-from urllib3 import HTTPConnectionPool
 
-from tests.upgrade.replay import RECORDED, Call, Replay, Session, read_answer, recording_of, sparse
+from tests.upgrade.replay import (
+    RECORDED,
+    Call,
+    Replay,
+    Session,
+    read_answer,
+    read_messages,
+    read_sessions,
+    recording_of,
+    sparse,
+)
 
 _FOLDER = "SAKUIN_RECORDING"
 _PARTS = (
@@ -60,10 +69,20 @@ def record() -> None:
     # Tests of the queue itself send other messages.
     sent = [body for one in found for body in one["messages"] if [type(value) for value in body.values()] == [dict]]
     messages = {_names(body): body for body in sent}
-    written = {
-        "sessions": [[asdict(call) for call in session] for session in kept],
-        "messages": [messages[names] for names in sorted(messages)],
-    }
+    _write(kept, [messages[names] for names in sorted(messages)])
+
+
+def prune(replay: Replay) -> None:
+    """Drops the recorded sessions of this version that its schema answers otherwise now."""
+    sessions = read_sessions(__version__)
+    same = [session for session in sessions if not list(replay.differences(session))]
+    if len(same) < len(sessions):
+        print(len(sessions) - len(same), "recorded sessions are dropped")
+        _write(same, read_messages(__version__))
+
+
+def _write(sessions: Sequence[Session], messages: Sequence[Mapping[str, Any]]) -> None:
+    written = {"sessions": [[asdict(call) for call in session] for session in sessions], "messages": messages}
     RECORDED.mkdir(exist_ok=True)
     recording_of(__version__).write_bytes(gzip.compress(json.dumps(sparse(written)).encode(), mtime=0))
 
@@ -113,25 +132,23 @@ def _names(value: Any) -> str:
 
 def pytest_configure() -> None:
     """Lets each request and each message be noted."""
-    send_request, send_messages = HTTPConnectionPool.urlopen, SqsQueue.send
+    send_request, send_messages = httpx.HTTPTransport.handle_request, SqsQueue.send
 
-    def sent(pool: HTTPConnectionPool, method: str, url: str, **options: Any) -> Any:
-        answered = send_request(pool, method, url, **options)
-        parts = urlsplit(url)
-        _, is_ours, path = parts.path.partition(_REST)
+    def sent(transport: httpx.HTTPTransport, request: httpx.Request) -> httpx.Response:
+        answered = send_request(transport, request)
+        _, is_ours, path = request.url.path.partition(_REST)
         if is_ours:
-            answer, error = read_answer(answered.status, answered.data)
-            given = {name.lower(): value for name, value in options["headers"].items()}
-            headers = {name: given[name] for name in _HEADERS if name in given}
-            body = json.loads(options["body"]) if options["body"] else None
-            _CALLS.append(Call(method, path, dict(parse_qsl(parts.query)), headers, body, answer, error))
+            answer, error = read_answer(answered.status_code, answered.read())
+            headers = {name: request.headers[name] for name in _HEADERS if name in request.headers}
+            body = json.loads(request.content) if request.content else None
+            _CALLS.append(Call(request.method, path, dict(request.url.params), headers, body, answer, error))
         return answered
 
     def messages_sent(queue: SqsQueue, messages: Any, **options: Any) -> None:
         _MESSAGES.extend(json.loads(json.dumps(body)) for body in messages)
         send_messages(queue, messages, **options)
 
-    HTTPConnectionPool.urlopen = sent  # type: ignore[method-assign]
+    httpx.HTTPTransport.handle_request = sent  # type: ignore[method-assign]
     SqsQueue.send = messages_sent  # type: ignore[method-assign]
 
 

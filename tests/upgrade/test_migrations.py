@@ -8,13 +8,14 @@ import psycopg
 import pytest
 from sakuin.errors import Unavailable
 from sakuin.platform.supabase.client import answer, connected
-from sakuin.platform.supabase.schema import DIGEST, NEWEST_MIGRATION, SchemaCheck, compared
+from sakuin.platform.supabase.reading_functions import READING_FUNCTIONS
+from sakuin.platform.supabase.schema import DIGEST, NEWEST_MIGRATION, Health, HealthCheck, compared
 from sakuin_local.places import MIGRATIONS, SCHEMA
 from sakuin_local.supabase.database import Database
 from sakuin_local.supabase.migrations import apply_migrations
 
 from tests.database_server import DatabaseServer, connection_to
-from tests.upgrade.migrations import digests, dump, edited, recorded_digests, schema_digest
+from tests.upgrade.migrations import digests, dump, edited, reading_functions, recorded_digests, schema_digest
 
 
 @pytest.fixture(scope="module")
@@ -54,6 +55,21 @@ def test_all_migrations_give_the_schema_that_people_read(migrated: Database, wri
 def test_the_code_names_the_schema_that_it_was_built_for(migrated: Database) -> None:
     assert max(MIGRATIONS.glob("*.sql")).name.startswith(f"{NEWEST_MIGRATION}_")
     assert schema_digest(migrated.dsn) == DIGEST, "python -m tests.upgrade write"
+
+
+def test_the_requests_that_are_repeated_are_those_that_postgres_declares_as_reading(migrated: Database) -> None:
+    assert set(reading_functions(migrated.dsn)) == READING_FUNCTIONS, "python -m tests.upgrade write"
+    assert {"search_candidates", "endpoint_of_key", "index_versions"} <= READING_FUNCTIONS
+
+
+def test_the_roles_of_the_api_may_create_no_temporary_table(written: Database) -> None:
+    """They would be found before those of the schema where a function forgets its search_path."""
+    with psycopg.connect(written.dsn) as connection:
+        rows = connection.execute(
+            "select rolname from pg_roles where has_database_privilege(oid, current_database(), 'temporary')"
+            " and (rolname ~ '^sakuin_' or rolname in ('anon', 'authenticated', 'authenticator', 'service_role'))"
+        ).fetchall()
+    assert rows == []
 
 
 CHANGES = {
@@ -107,22 +123,22 @@ def test_a_schema_is_compared_with_that_of_the_code(migrations: list[str], diges
 
 def test_a_check_of_the_schema_asks_once_a_minute(database: Database) -> None:
     now = [0.0]
-    check = SchemaCheck(connected(database.rest_url, database.service_key, seconds=2), clock=lambda: now[0])
+    check = HealthCheck(connected(database.rest_url, database.service_key, seconds=2), clock=lambda: now[0])
     sql = connection_to(database.dsn)
-    states = [check()]
+    states = [check().schema]
     sql.execute("alter table public.material add column note text")
     try:
-        states.append(check())
+        states.append(check().schema)
         now[0] = 61.0
-        states.append(check())
+        states.append(check().schema)
     finally:
         sql.execute("alter table public.material drop column note")
     now[0] = 122.0
-    assert [*states, check()] == ["current", "current", "changed", "current"]
+    assert [*states, check().schema] == ["current", "current", "changed", "current"]
 
 
 def test_a_database_that_does_not_answer_is_unknown() -> None:
-    assert SchemaCheck(connected("http://127.0.0.1:9", "key", seconds=1))() == "unknown"
+    assert HealthCheck(connected("http://127.0.0.1:9", "key", seconds=1))() == Health()
 
 
 def test_a_function_or_table_that_the_database_lacks_is_said(migrated: Database) -> None:

@@ -12,6 +12,7 @@ from typing import Any
 
 import psycopg
 import pytest
+from sakuin import __version__
 from sakuin.errors import Invalid
 from sakuin.knowledge.messages import read_event
 from sakuin.platform.keys import LibraryKeys
@@ -29,7 +30,7 @@ from tests.upgrade.migrations import await_reading, schema_digest, state_of
 from tests.upgrade.replay import Replay, read_messages, read_sessions
 from tests.worlds import PAGE_BOXES, PAGE_KEY, World, Worlds, long, world_of
 
-RELEASE, FIRST = "1.0.0", "20261126000000_version_1_0.sql"
+FIRST = "20261126000000_version_1_0.sql"
 SECOND = Path(__file__).with_name("second")
 QUERY, DOCUMENT = "二次方程式を公式で解きたい", {"articles": [long("二次関数"), long("三角比")]}
 
@@ -133,7 +134,7 @@ def test_searches_answer_while_a_migration_is_applied_and_work_goes_on(stack: St
         message.body = json.dumps(extended(json.loads(message.body)))
     stack.tables.settle()
     stack.pages.settle()
-    assert stack.pages.receipt("junior/円.html", waiting).outcome == "applied"
+    assert stack.pages.upload_result("junior/円.html", waiting).outcome == "applied"
     assert [index.is_whole for index in stack.tables.indexes.states()] == [True, True]
     assert stack.pages.search("円周角").results[0].url.endswith("#rule-circle")
 
@@ -176,7 +177,7 @@ def replay(upgraded: Database) -> Iterator[Replay]:
 
 
 def test_the_calls_of_a_released_version_get_the_answers_that_it_reads(replay: Replay) -> None:
-    sessions = read_sessions(RELEASE)
+    sessions = read_sessions(__version__)
     assert len({call.path for session in sessions for call in session}) > 100
     assert [difference for session in sessions for difference in replay.differences(session)] == []
 
@@ -206,7 +207,7 @@ CHANGES = {
 def test_a_migration_that_breaks_a_released_version_is_found(upgraded: Database, replay: Replay, change: str) -> None:
     statement, words = CHANGES[change]
     path = words.partition(":")[0]
-    session = next(each for each in read_sessions(RELEASE) if any(call.path == path for call in each))
+    session = next(each for each in read_sessions(__version__) if any(call.path == path for call in each))
     function = path.removeprefix("rpc/")
     with psycopg.connect(upgraded.dsn_postgres, autocommit=True) as sql:
         old = sql.execute("select pg_get_functiondef(%s::regproc)", [f"public.{function}"]).fetchone()
@@ -225,7 +226,7 @@ def test_a_migration_that_breaks_a_released_version_is_found(upgraded: Database,
 
 
 def test_the_messages_of_a_released_version_are_read_with_and_without_new_members() -> None:
-    messages = read_messages(RELEASE)
+    messages = read_messages(__version__)
     readers = {reader: [body for body in messages if is_read(reader, body)] for reader in READERS}
     assert all(readers.values())
     assert sum(map(len, readers.values())) == len(messages)

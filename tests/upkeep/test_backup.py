@@ -36,9 +36,8 @@ DERIVED = {
     "the parameter Limits": {"quota"},
     "use that begins again": {
         *("console_session", "console_link", "console_form", "quota_use"),
-        *("reconciliation_run", "message_lease"),
+        *("daily_round", "maintenance"),
     },
-    "pages and Tables as they are indexed again": {"change", "change_feed"},
 }
 SECRET, BUCKETS = "sakuin/prod", {"MaterialsBucket": "materials", "TablesBucket": "tables"}
 QUESTION = "二次関数と三角比"

@@ -68,6 +68,20 @@ def test_the_canary_is_found_and_deleted(world: World) -> None:
     assert [state.material for state in world.records.materials()[0]] == ["数"]
 
 
+def test_the_canary_leaves_no_vector(world: World) -> None:
+    def vectors() -> int:
+        ((count,),) = world.sql.execute("select count(*) from knowledge_vector")
+        return int(count)
+
+    before = vectors()
+    world.put(f"site/{CANARY_KEY}", canary_page("qwertzuiop"))
+    world.put(f"site/{CANARY_KEY}", canary_page("yxcvbnmasd"))
+    assert vectors() == before + 1
+    world.bucket.remove(f"site/{CANARY_KEY}")
+    world.settle()
+    assert vectors() == before
+
+
 def test_agents_do_not_find_the_canary(world: World) -> None:
     before = found(world), world.read.concepts(EVERYTHING, None)
     world.put(f"site/{CANARY_KEY}", canary_page("qwertzuiop"))

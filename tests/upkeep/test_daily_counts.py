@@ -7,9 +7,18 @@ from typing import Any
 import psycopg
 import pytest
 from sakuin.errors import Unavailable
-from sakuin.platform.supabase.client import Client
+from sakuin.platform.supabase.client import Client, call
 from sakuin.platform.telemetry import NO_METER, count_search
-from sakuin.upkeep.daily_counts import DAYS, CountingMeter, DailyCountRecords, DailyCounts, Row
+from sakuin.upkeep.daily_counts import (
+    CALLERS,
+    DAYS,
+    CountingMeter,
+    DailyCountRecords,
+    DailyCounts,
+    Row,
+    Usage,
+    usage_of,
+)
 from sakuin_local.supabase.database import Database
 
 NOW = datetime(2026, 11, 27, 9, tzinfo=UTC)
@@ -98,6 +107,11 @@ def test_the_memory_of_a_worker_is_bounded(worker: Worker) -> None:
     assert totals(rows)[(None, "", "asked")] == 100
 
 
+def usage_in(records: DailyCountRecords) -> Usage:
+    """The counters of the last days, as the first page of the console has them."""
+    return usage_of(call(records.client, "daily_counts", {"p_days": DAYS, "p_callers": CALLERS}))
+
+
 def test_writes_of_workers_add_up_by_day_and_key(records: DailyCountRecords, sql: psycopg.Connection) -> None:
     sql.execute("insert into project (id, name) values (%s, '学校')", [PROJECT])
     for _ in range(20):
@@ -107,7 +121,7 @@ def test_writes_of_workers_add_up_by_day_and_key(records: DailyCountRecords, sql
             counts.add("asked", 2)
         counts.add("weak")
         counts.write_now()
-    usage = records.usage()
+    usage = usage_in(records)
     assert usage.series("asked") == [0] * (DAYS - 1) + [80]
     assert usage.series("weak")[-1] == 20
     callers = {(each.project, each.key): (each.asked, each.refused, each.weak) for each in usage.callers}
@@ -119,7 +133,7 @@ def test_durations_are_read_as_percentiles_of_each_day(records: DailyCountRecord
     for milliseconds in [*[120.0] * 90, *[1800.0] * 9, 10**9]:
         counts.add_duration("ms", milliseconds)
     counts.write_now()
-    usage = records.usage()
+    usage = usage_in(records)
     assert [usage.percentiles("ms", share)[-1] for share in (0.5, 0.95, 1.0)] == [150, 2000, 86_400_000]
     assert usage.percentiles("fresh", 0.5) == [0] * DAYS
 
@@ -131,7 +145,7 @@ def test_old_days_are_neither_read_nor_kept_nor_written(records: DailyCountRecor
     )
     old = (datetime.now(UTC) - timedelta(days=5)).date().isoformat()
     records.write([{"day": old, "project_id": None, "key": "x", "name": "asked", "total": 1}])
-    assert sum(records.usage().series("asked")) == 10
+    assert sum(usage_in(records).series("asked")) == 10
     assert records.delete_old() == 2
     assert sql.execute("select count(*) from daily_count").fetchone() == (1,)
 
@@ -151,5 +165,5 @@ def test_what_was_used_of_quotas_is_forgotten_when_its_period_is_over(
 
 def test_tokens_of_a_day_are_read_with_its_counters(records: DailyCountRecords, sql: psycopg.Connection) -> None:
     sql.execute("select add_tokens('embedding', 1200), add_tokens('learns', 30)")
-    usage = records.usage()
+    usage = usage_in(records)
     assert (usage.series("tokens:embedding")[-1], usage.series("tokens:learns")[-1]) == (1200, 30)

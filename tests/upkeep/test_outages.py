@@ -1,221 +1,188 @@
-"""Hours without a vendor: no dead letters, few calls, and all work done soon after."""
+"""Days without a vendor: no dead letters, all work done soon after, and reconciliation leaves waiting pages alone."""
 
-import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from datetime import UTC, datetime
+from itertools import count
 
-import psycopg
 import pytest
-from sakuin.errors import Refused, Unavailable
-from sakuin.knowledge.messages import BucketEvent, MaterialQueue, RecheckKey, read_event
-from sakuin.platform.calls import Circuit, Retries, VendorCalls
+from sakuin.errors import CircuitOpen, OverBudget, Refused
+from sakuin.knowledge.messages import MaterialQueue
+from sakuin.platform.embedding import Vector
+from sakuin.platform.retry import Waiting
+from sakuin.platform.s3 import StoredObject
 from sakuin.platform.sqs import SqsQueue
-from sakuin.platform.supabase.client import connected
-from sakuin.platform.unfinished_work import UnfinishedWorkStore
-from sakuin.upkeep.maintain import ResumeWork
-from sakuin_local.supabase.database import Database
+from sakuin.wiring.index_versions import reconciling
 
-from tests.convergence.passing import work_ages
+from tests.builders import a_page
+from tests.convergence.passing import time_passes
+from tests.doubles.bucket import MemoryBucket
+from tests.doubles.embedder import MemoryEmbedder
 from tests.doubles.sqs import ModelledSqs
-from tests.worked_queue import WorkedQueue
+from tests.worked_queue import Killed, WorkedQueue
+from tests.worlds import World, Worlds
 
-PAGES = 12
-A_MINUTE = 4
-NOWHERE = UnfinishedWorkStore(connected("http://127.0.0.1:9", "key", seconds=2))
-
-
-@dataclass
-class Pages:
-    """A `QueueWork` whose pages each need one call of a vendor. The test sets what is wrong with the vendor.
-
-    `calls` are the product's own circuit and retries of one worker, by the clock of the queue.
-    """
-
-    sqs: ModelledSqs
-    vendor_away: bool = False
-    key_refused: bool = False
-    supabase_away: bool = False
-    poison: str | None = None
-    hot: Callable[[str], bool] = lambda _page: False
-    is_cold: bool = False
-    shares_a_circuit: bool = False
-    asked: int = 0
-    done: set[str] = field(default_factory=set)
-    gave_up: list[str] = field(default_factory=list)
-    circuit: Circuit = field(init=False)
-
-    def __post_init__(self) -> None:
-        self.circuit = Circuit("vendor-work", "openai", clock=lambda: self.sqs.now)
-
-    def read(self, message: Mapping[str, Any]) -> BucketEvent | None:
-        return read_event(message)
-
-    def give_up(self, asked: RecheckKey, reason: str) -> None:
-        self.gave_up.append(asked.key)
-
-    def process(self, asked: RecheckKey) -> None:
-        if self.supabase_away:
-            raise Unavailable("Supabase did not answer", vendor="supabase")
-        namespace = "hot" if self.hot(asked.key) else "cold"
-        retries = Retries(attempts=1, max_seconds=1.0, max_pause=1.0)
-        # A worker that has just started knows nothing of the vendor: the most that an outage can cost.
-        circuit = (
-            self.circuit if self.shares_a_circuit else Circuit("vendor-work", "openai", clock=lambda: self.sqs.now)
-        )
-        VendorCalls(retries, circuit)(lambda: self.call(asked.key, namespace), namespace=namespace)
-        self.done.add(asked.key)
-
-    def call(self, page: str, namespace: str) -> None:
-        self.asked += 1
-        if self.vendor_away:
-            raise Unavailable("The embedding service did not answer", vendor="openai")
-        if self.key_refused or page == self.poison:
-            raise Refused("The embedding service refused with 401: check openai_api_key", vendor="openai")
-        if namespace == "hot" and not self.is_cold:
-            raise Unavailable("turbopuffer answered 429", vendor="turbopuffer", retry_after=20.0, namespace=namespace)
+PAGES = 5
+A_MINUTE, A_DAY = 60, 86_400
+AWAY = CircuitOpen("openai keeps failing", vendor="openai", retry_after=20)
+USED_UP = OverBudget("The day's budget is used up")
+REFUSED = Refused("The embedding service refused with 401: check openai_api_key", vendor="openai")
 
 
 @dataclass
-class Stack:
-    """A queue with its worker, and maintenance once a minute; everything by one clock."""
+class Refusing(MemoryEmbedder):
+    """An embedder that fails with `error`."""
 
-    rows: UnfinishedWorkStore
-    sql: psycopg.Connection
+    error: Exception | None = None
+
+    def passages(self, texts: Sequence[str]) -> list[Vector]:
+        if self.error is not None:
+            raise self.error
+        return super().passages(texts)
+
+
+@dataclass
+class Deadly(MemoryBucket):
+    """A bucket whose objects in `kills` kill the worker that reads them."""
+
+    kills: set[str] = field(default_factory=set)
+
+    def read(self, key: str, *, version_id: str | None = None, max_bytes: int) -> StoredObject:
+        if key in self.kills:
+            raise Killed
+        return super().read(key, version_id=version_id, max_bytes=max_bytes)
+
+
+@dataclass
+class Library:
+    """Bucket, queue, worker and nightly run, by one clock."""
+
+    world: World
+    bucket: Deadly = field(default_factory=Deadly)
+    embedder: Refusing = field(default_factory=Refusing)
+    # A worker that is busy elsewhere takes nothing.
+    is_busy: bool = False
     sqs: ModelledSqs = field(default_factory=ModelledSqs)
-    pages: Pages = field(init=False)
+    versions: Iterator[int] = field(default_factory=count)
     queue: WorkedQueue = field(init=False)
 
     def __post_init__(self) -> None:
-        self.pages = Pages(self.sqs)
-        self.queue = WorkedQueue(self.pages, self.rows, self.sqs)
-
-    def loses_supabase(self, *, away: bool) -> None:
-        self.pages.supabase_away = away
-        self.queue.unfinished = NOWHERE if away else self.rows
-
-    def step(self, minutes: int = 1) -> int:
-        """Lets minutes pass, with maintenance and deliveries at their end; how often the vendor was asked."""
-        before = self.pages.asked
-        self.sqs.passes(60 * minutes)
-        work_ages(self.sql, 60 * minutes)
-        if not self.pages.supabase_away:
-            ResumeWork(self.rows, {"queue": SqsQueue(self.sqs, "queue")}, limit=A_MINUTE)()
-        self.queue.deliver_waiting()
-        return self.pages.asked - before
-
-    def steps(self, count: int, *, minutes: int = 1, until: Callable[[], bool] = lambda: False) -> list[int]:
-        """The same, so often; how often the vendor was asked in each step."""
-        asked = []
-        for _ in range(count):
-            if until():
-                break
-            asked.append(self.step(minutes))
-        return asked
-
-    def states(self) -> dict[str, int]:
-        """How much work is in each state that there is."""
-        return {state: number for state, number in self.rows.counts().states.items() if number}
+        self.world.bucket, self.world.embedder, self.sql = self.bucket, self.embedder, self.world.sql
+        self.records = self.world.work_records
+        self.world.queue = self.messages
+        self.queue = WorkedQueue(self.world.events, self.records, self.sqs, "material")
 
     @property
-    def dead(self) -> list[str]:
-        return [json.loads(letter.body)["recheck"]["key"] for letter in self.sqs.dead]
+    def messages(self) -> MaterialQueue:
+        return MaterialQueue(SqsQueue(self.sqs, "material"))
+
+    def upload(self, number: int) -> None:
+        self.bucket.now = datetime.now(UTC)
+        self.bucket.write(f"{number:02}.html", a_page({"rule-a": f"解の公式: {next(self.versions)}番の版。"}))
+
+    def passes(self, seconds: int) -> None:
+        """Lets time pass, with deliveries at its end."""
+        self.sqs.passes(seconds)
+        time_passes(self.sql, seconds)
+        self.bucket.grow_older(seconds)
+        self.bucket.now = datetime.now(UTC)
+        self._deliver()
+
+    def minutes(self, number: int) -> None:
+        for _ in range(number):
+            self.passes(A_MINUTE)
+
+    def night(self) -> list[str]:
+        """Runs the nightly comparison; returns the keys found."""
+        differences = self.world.night(reconciling(self.world.clients, self.world.kept)())
+        self._deliver()
+        return [one.where for one in differences]
+
+    def _deliver(self) -> None:
+        self.queue.send(*self.bucket.take_messages())
+        for message in [] if self.is_busy else self.sqs.waiting:
+            try:
+                self.queue.hand_over(message)
+            except Killed:
+                # Its queue delivers the message again.
+                continue
+
+    @property
+    def rows(self) -> dict[str, Waiting]:
+        return {row.subject: row for row in self.records.waiting(limit=99).rows}
+
+    @property
+    def ready(self) -> int:
+        (found,) = self.sql.execute("select count(*) from material where status = 'ready'").fetchall()
+        return int(found[0])
 
 
 @pytest.fixture
-def stack(empty_database: Database, unfinished: UnfinishedWorkStore) -> Iterator[Stack]:
-    with psycopg.connect(empty_database.dsn_postgres, autocommit=True) as sql:
-        stack = Stack(unfinished, sql)
-        MaterialQueue(SqsQueue(stack.sqs, "queue")).recheck([f"{page:02}.html" for page in range(PAGES)], reason="new")
-        yield stack
+def library(a_world: Worlds) -> Library:
+    """Pages that were uploaded a moment ago."""
+    library = Library(a_world())
+    for number in range(PAGES):
+        library.upload(number)
+    return library
 
 
-def is_all_done(stack: Stack) -> bool:
-    return len(stack.pages.done) == PAGES
+@pytest.mark.parametrize(("error", "seconds"), [(AWAY, 90), (REFUSED, 90), (USED_UP, 630)])
+def test_days_of_waiting_have_one_row_a_page_and_no_finding(library: Library, error: Exception, seconds: int) -> None:
+    library.embedder.error = error
+    library.minutes(12)
+    assert (library.night(), len(library.rows)) == ([], PAGES)
+    library.passes(A_DAY)
+    assert (library.night(), len(library.rows), library.sqs.dead) == ([], PAGES, [])
+    library.embedder.error = None
+    for _ in range(seconds // 30):
+        library.passes(30)
+    assert (library.ready, library.rows, library.night()) == (PAGES, {}, [])
 
 
-def test_hours_without_openai_make_no_dead_letters_and_few_calls(stack: Stack) -> None:
-    stack.pages.vendor_away = True
-    stack.steps(30)
-    # One may be on its way as a probe.
-    assert stack.states().get("waiting", 0) >= PAGES - 1
-    asked = sum(stack.steps(60, minutes=2))
-    # A probe every seven and a half minutes at most, delivered four times by its queue.
-    assert 10 <= asked <= 120 / 7.5 * 4
-    assert (stack.dead, stack.pages.gave_up) == ([], [])
-    assert len(stack.sqs.messages) <= 1
-    assert stack.rows.counts().oldest_waiting_seconds > 2 * 3600
+@pytest.mark.parametrize("error", [USED_UP, AWAY])
+def test_a_page_deleted_without_an_event_goes_after_its_version_waited(library: Library, error: Exception) -> None:
+    library.minutes(1)
+    library.embedder.error = error
+    library.upload(0)
+    library.minutes(1)
+    assert library.rows.keys() == {"00"}
+    library.bucket.remove("00.html")
+    library.bucket.forget_messages()
+    library.minutes(5)
+    assert library.night() == []
+    library.embedder.error = None
+    library.minutes(12)
+    assert library.night() == ["00.html"]
+    assert library.world.state("00").status == "deleted"
+    assert library.rows == {}
 
 
-def test_after_an_outage_everything_is_done_in_half_an_hour_in_portions(stack: Stack) -> None:
-    stack.pages.vendor_away = True
-    stack.steps(30)
-    stack.pages.vendor_away = False
-    asked = stack.steps(30, until=lambda: is_all_done(stack))
-    assert max(asked) <= A_MINUTE
-    assert is_all_done(stack)
-    assert (stack.dead, stack.states()) == ([], {})
+def test_a_queue_without_a_worker_does_not_grow(library: Library) -> None:
+    library.is_busy = True
+    library.minutes(20)
+    assert (library.night(), len(library.sqs.messages)) == ([], PAGES)
+    library.is_busy = False
+    library.minutes(1)
+    assert (library.ready, library.sqs.messages) == (PAGES, [])
 
 
-def test_a_weekend_with_a_wrong_key_makes_no_dead_letters(stack: Stack) -> None:
-    stack.pages.key_refused = True
-    # Sixty hours.
-    stack.steps(45, minutes=80)
-    assert (stack.dead, stack.pages.done) == ([], set())
-    # Each message once, then a probe a time.
-    assert stack.pages.asked <= PAGES + 45
-    assert {row.reason for row in stack.rows.rows(state="waiting")} == {
-        "The embedding service refused with 401: check openai_api_key; this waits for openai and continues "
-        "automatically after the correction"
-    }
-    stack.pages.key_refused = False
-    stack.steps(40, until=lambda: is_all_done(stack))
-    assert (is_all_done(stack), stack.dead, stack.states()) == (True, [], {})
-
-
-def test_a_page_that_is_always_refused_is_a_dead_letter_in_the_end_and_stops_no_other(stack: Stack) -> None:
-    stack.pages.poison = "07.html"
-    stack.steps(15)
-    assert (len(stack.pages.done), stack.states(), stack.dead) == (PAGES - 1, {"waiting": 1}, [])
-    # Twenty days, in case somebody only has to correct the key.
-    stack.steps(20 * 3, minutes=480)
-    assert stack.dead == []
-    stack.steps(60, until=lambda: bool(stack.dead))
-    assert stack.dead == stack.pages.gave_up == ["07.html"]
-    (row,) = stack.rows.rows()
-    assert (row.state, row.reason) == ("failed", "The embedding service refused with 401: check openai_api_key")
-    assert stack.pages.done == {f"{page:02}.html" for page in range(PAGES)} - {"07.html"}
-
-
-@pytest.mark.parametrize("vendor_away", [False, True])
-def test_hours_without_supabase_make_no_dead_letters_and_lose_nothing(stack: Stack, vendor_away: bool) -> None:
-    stack.loses_supabase(away=True)
-    stack.pages.vendor_away = vendor_away
-    stack.steps(40)
-    assert (stack.dead, stack.pages.done, stack.pages.gave_up) == ([], set(), [])
-    # Copies wait in the queue, and each comes back every quarter of an hour.
-    assert len(stack.sqs.messages) == PAGES
-    assert all("copies" in message.attributes for message in stack.sqs.messages)
-    stack.loses_supabase(away=False)
-    stack.steps(20)
-    stack.pages.vendor_away = False
-    stack.steps(60, until=lambda: is_all_done(stack))
-    assert (is_all_done(stack), stack.dead) == (True, [])
-
-
-def test_one_hot_namespace_stops_no_other_tenant(stack: Stack) -> None:
-    stack.pages.shares_a_circuit = True
-    stack.pages.hot = lambda page: page < f"{PAGES // 2:02}.html"
-    stack.step()
-    assert stack.pages.done == {f"{page:02}.html" for page in range(PAGES // 2, PAGES)}
-    stack.steps(10)
-    assert stack.states().keys() <= {"waiting", "retrying"}
-    assert {row.vendor for row in stack.rows.rows(state="waiting")} <= {None}
-    assert (stack.dead, stack.pages.circuit.failures) == ([], 0)
-    # Somebody else's work does not wait behind it.
-    MaterialQueue(SqsQueue(stack.sqs, "queue")).recheck(["new.html"], reason="new")
-    stack.step()
-    assert "new.html" in stack.pages.done
-    stack.pages.is_cold = True
-    stack.steps(30, until=lambda: len(stack.pages.done) == PAGES + 1)
-    assert (len(stack.pages.done), stack.dead) == (PAGES + 1, [])
+@pytest.mark.parametrize("has_event", [True, False])
+def test_a_page_that_kills_its_worker_is_one_dead_letter_with_a_reason(library: Library, has_event: bool) -> None:
+    library.minutes(1)
+    library.bucket.kills.add("00.html")
+    library.upload(0)
+    if not has_event:
+        library.bucket.forget_messages()
+        library.minutes(10)
+        # The run finds the page, and the worker falls with it.
+        assert library.night() == ["00.html"]
+    library.minutes(30)
+    assert len(library.sqs.dead) == 1
+    state = library.world.state("00")
+    assert (state.status, str(state.error).partition(":")[0]) == ("failed", "The worker ended without an answer")
+    for _ in range(2):
+        library.passes(A_DAY)
+        assert library.night() == []
+    assert (len(library.sqs.dead), library.sqs.messages) == (1, [])
+    # The version before answers.
+    assert (library.rows, library.world.state("00").chunks_count) == ({}, 1)

@@ -1,26 +1,33 @@
-"""The nightly comparison of the library with its bucket."""
+"""Comparisons of the library with its bucket, by day and on command, until all derived data is built again."""
 
-import json
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
+from itertools import count
 from typing import Any
 
+import psycopg
 import pytest
 from psycopg.types.json import Jsonb
+from sakuin.differences import Difference
 from sakuin.errors import Unavailable
-from sakuin.knowledge.reconcile import FAILED, NEEDS_COMMAND, UNDER_WAY
-from sakuin.platform.reconciliation import Difference
-from sakuin.platform.retry import Defer
-from sakuin.platform.unfinished_work import WorkMessage, WorkSubject
-from sakuin.upkeep.reconcile import MAX_ATTEMPTS, ReconciliationResult
+from sakuin.knowledge.model import RecordedObject
+from sakuin.knowledge.names import authored_file
+from sakuin.knowledge.reconcile import NEEDS_COMMAND, bucket_differences
+from sakuin.platform.s3 import BucketObject
+from sakuin.platform.waiting import WorkRow
+from sakuin.tables.nodes import RecordedRows
+from sakuin.tables.reconcile import missing_and_orphaned
+from sakuin.upkeep.daily_round import DailyRound
+from sakuin.upkeep.reconcile import KINDS
+from sakuin.wiring.index_versions import reconciling
 
 from tests.builders import a_page
 from tests.convergence.passing import A_DAY, time_passes
 from tests.doubles.learns_model import MemoryLearnsModel
-from tests.events import s3_message
-from tests.worlds import World, Worlds
+from tests.worlds import TableWorld, World, Worlds, long
 
 NOW = datetime(2026, 11, 22, tzinfo=UTC)
+
 ONE, TWO = a_page({"rule-a": "解の公式: 一。"}), a_page({"rule-a": "解の公式: 二。"})
 
 
@@ -29,12 +36,12 @@ def world(a_world: Worlds) -> World:
     return a_world()
 
 
-def found(world: World, kind: str = "keys", *, dry_run: bool = False) -> list[tuple[str, str]]:
-    """What one part differs in, as rules and places."""
+def found(world: World, *, dry_run: bool = False) -> list[tuple[str, str]]:
+    """What the command finds different between bucket and index, as rules and places."""
     differences: list[Difference] = []
     after = None
     while True:
-        page = world.reconcile.page(kind, after, dry_run=dry_run, seconds=10)
+        page = world.reconcile.page("keys", after, dry_run=dry_run)
         differences += page.differences
         after = page.after
         if after is None:
@@ -45,11 +52,6 @@ def texts(world: World) -> dict[str, str]:
     return {f"{chunk.material}#{chunk.anchor}": chunk.content for chunk in world.chunks()}
 
 
-def break_page(world: World) -> None:
-    """Takes from the pages what their words are found by."""
-    world.sql.execute("delete from public.posting")
-
-
 def leave_reading(world: World) -> None:
     """Leaves a reading that no page has."""
     world.sql.execute("insert into public.reading values ('キカガク', '幾何学', 'キカガク 幾何学', 'キカカク')")
@@ -58,11 +60,6 @@ def leave_reading(world: World) -> None:
 def is_left(world: World) -> bool:
     """Whether the reading that no page has is still there."""
     return "キカガク" in [row[0] for row in world.rows("reading")[0]]
-
-
-def minutes_pass(world: World) -> None:
-    """Lets pass what a worker that died may keep a run for."""
-    world.sql.execute("update public.reconciliation_run set claimed_until = claimed_until - interval '200 seconds'")
 
 
 def damaged(world: World) -> dict[str, str]:
@@ -83,7 +80,7 @@ def damaged(world: World) -> dict[str, str]:
     return {"same": "一", "stale": "二", "back": "一", "missing": "一"}
 
 
-DIFFERENT = [("missing", "back.html"), ("gone", "gone.html"), ("missing", "missing.html"), ("stale", "stale.html")]
+DIFFERENT = [("differs", "back.html"), ("gone", "gone.html"), ("differs", "missing.html"), ("differs", "stale.html")]
 
 
 def test_changes_without_an_event_are_found_once_and_only_shown_by_a_dry_run(world: World) -> None:
@@ -102,8 +99,7 @@ def test_a_bucket_that_lost_most_pages_empties_the_index_only_on_command(world: 
     for number in range(4):
         world.bucket.remove(f"{number}.html")
     world.bucket.forget_messages()
-    at_night = world.reconcile.page("keys", None, dry_run=False, seconds=10, grace=timedelta(microseconds=1))
-    assert {(one.rule, one.repair) for one in at_night.differences} == {("gone", NEEDS_COMMAND)}
+    assert {(one.rule, one.repair) for one in world.night()} == {("gone", NEEDS_COMMAND)}
     assert (world.settle(), len(texts(world))) == ([], 4)
 
     found(world)
@@ -127,62 +123,25 @@ def test_more_than_half_of_a_small_library_is_not_deleted_at_night(
     for number in range(pages - lost, pages):
         world.bucket.remove(f"{number:04}.html")
     world.bucket.forget_messages()
-    world.reconcile(whole=True)
+    world.night()
     world.settle()
     assert world.records.page_count() == left
-
-
-def repairs(world: World) -> dict[str, str]:
-    """Returns the repairs that the command shows, by key."""
-    shown = world.reconcile.page("keys", None, dry_run=True, seconds=10).differences
-    return {one.where: one.repair for one in shown}
 
 
 def rechecked(world: World) -> list[str]:
     return [key for key, _ in world.queue.rechecks]
 
 
-@pytest.mark.parametrize("state", ["retrying", "waiting"])
-def test_unfinished_work_is_shown_on_command_and_not_sent_again(world: World, state: str) -> None:
-    world.bucket.write("a.html", ONE)
-    world.bucket.write("b.html", ONE)
+def test_a_version_whose_message_will_come_is_not_asked_for_again(world: World) -> None:
+    for key in ("a.html", "b.html"):
+        world.bucket.write(key, ONE)
     world.bucket.forget_messages()
-    subject = WorkSubject("file", "a.html")
-    if state == "waiting":
-        world.unfinished.defer(subject, Defer(60, "away", "openai"))
-    else:
-        world.unfinished.record_retry(subject, "it failed", vendor=None, seconds=60)
-    assert repairs(world).keys() == {"a.html", "b.html"}
-    assert repairs(world)["a.html"] == UNDER_WAY
-    found(world)
+    row, since = WorkRow("page", "a", source={"bucket": "materials", "key": "a.html"}), NOW.isoformat()
+    world.work_records.begin(row, "m1")
+    # A night here begins an hour later.
+    world.work_records.wait(row, "m1", since=since, reason="away", vendor="openai", seconds=3600)
+    assert [one.where for one in world.night()] == ["b.html"]
     assert rechecked(world) == ["b.html"]
-    assert [one.where for one in world.reconcile(whole=True).differences] == ["b.html"]
-
-
-def record_dead_letter(world: World, version: str | None) -> None:
-    """Records that the message about a version of a.html failed, or one that names no version."""
-    body = s3_message("a.html", version=version) if version else {"recheck": {"key": "a.html"}}
-    failed = WorkSubject("file", "a.html", message=WorkMessage("material", json.dumps(body)))
-    world.unfinished.record_dead_letter(failed, "it failed")
-
-
-@pytest.mark.parametrize("knows_version", [True, False])
-def test_a_key_with_a_dead_letter_is_checked_again_on_command(world: World, knows_version: bool) -> None:
-    version = world.bucket.write("a.html", ONE)
-    world.bucket.forget_messages()
-    record_dead_letter(world, version if knows_version else None)
-    assert world.reconcile(whole=True).differences == []
-    assert FAILED not in repairs(world).values()
-    assert (found(world), rechecked(world)) == ([("missing", "a.html")], ["a.html"])
-
-
-def test_a_version_that_is_newer_than_a_dead_letter_is_found_at_night(world: World) -> None:
-    version = world.bucket.write("a.html", ONE)
-    record_dead_letter(world, version)
-    world.bucket.write("a.html", TWO)
-    world.bucket.forget_messages()
-    assert [one.where for one in world.reconcile(whole=True).differences] == ["a.html"]
-    assert rechecked(world) == ["a.html"]
 
 
 def test_a_night_with_waiting_messages_finds_only_older_keys(world: World) -> None:
@@ -190,17 +149,17 @@ def test_a_night_with_waiting_messages_finds_only_older_keys(world: World) -> No
         world.bucket.now = NOW - age
         world.bucket.write(key, ONE)
     busy = world.reconcile_with(queue_is_empty=lambda: False)
-    assert [one.where for one in busy(whole=True).differences] == ["old.html"]
+    assert [one.where for one in world.night(busy)] == ["old.html"]
 
 
 def test_a_recent_upload_is_missing_only_on_command(world: World) -> None:
     world.bucket.now = NOW - timedelta(minutes=1)
     world.bucket.write("a.html", ONE)
-    assert world.reconcile(whole=True).differences == []
-    assert found(world, dry_run=True) == [("missing", "a.html")]
+    assert world.night() == []
+    assert found(world, dry_run=True) == [("differs", "a.html")]
     world.bucket.now = NOW - timedelta(hours=1)
     world.bucket.write("a.html", ONE)
-    assert [one.where for one in world.reconcile(whole=True).differences] == ["a.html"]
+    assert [one.where for one in world.night()] == ["a.html"]
 
 
 def test_a_list_of_synonyms_that_another_analyzer_read_is_read_again(world: World) -> None:
@@ -208,7 +167,7 @@ def test_a_list_of_synonyms_that_another_analyzer_read_is_read_again(world: Worl
     assert found(world) == []
     world.sql.execute("update public.site_synonyms set analyzer = 'another'")
     generation = world.index.synonyms_generation("synonyms.yml")
-    assert found(world) == [("unread", "synonyms.yml")]
+    assert found(world) == [("differs", "synonyms.yml")]
     world.settle()
     assert world.index.synonyms_generation("synonyms.yml") == generation + 1
 
@@ -219,24 +178,20 @@ def test_a_file_that_cannot_be_read_is_asked_for_once(world: World) -> None:
     assert found(world) == []
     world.bucket.remove("learns.yml")
     world.bucket.forget_messages()
-    assert found(world) == [("unread", "learns.yml")]
+    assert found(world) == [("differs", "learns.yml")]
     world.settle()
     assert found(world) == []
 
 
-def test_a_broken_page_is_repaired(world: World) -> None:
+def test_readings_that_no_page_has_are_deleted_once_a_day(world: World) -> None:
     world.put("a.html", ONE)
-    break_page(world)
-    assert found(world, "pages", dry_run=True) == found(world, "pages") == [("broken", "a")]
-    assert [asked.material for asked in world.queue.asked] == ["a"]
-    world.settle()
-    assert found(world, "pages") == []
-
-
-def test_unused_readings_are_deleted_and_not_reported(world: World) -> None:
     leave_reading(world)
-    assert (found(world, "words", dry_run=True), is_left(world)) == ([], True)
-    assert (found(world, "words"), is_left(world)) == ([], False)
+    readings = world.maintenance.daily["delete_readings"]
+    assert (readings(), is_left(world)) == (1, False)
+    leave_reading(world)
+    assert (readings(), is_left(world)) == (0, True)
+    a_day_passes(world)
+    assert (readings(), is_left(world)) == (1, False)
 
 
 def test_answers_and_vectors_that_no_page_used_for_thirty_days_are_deleted(world: World) -> None:
@@ -248,15 +203,15 @@ def test_answers_and_vectors_that_no_page_used_for_thirty_days_are_deleted(world
     world.put("m.html", TWO)
     world.ask_model()
     assert cached(world) == (2, 3)
-    assert (found(world, "learns", dry_run=True), found(world, "learns"), cached(world)) == ([], [], (2, 3))
+    assert (texts_deleted(world), cached(world)) == (0, (2, 3))
     time_passes(world.sql, 29 * A_DAY)
     world.put("m.html", ONE)
     world.ask_model()
     time_passes(world.sql, 2 * A_DAY)
     # The first text came back in time. The provisional ones did not, and the second one has just gone.
-    assert (found(world, "learns"), cached(world), world.model.asked) == ([], (2, 1), 2)
+    assert (texts_deleted(world) > 0, cached(world), world.model.asked) == (True, (2, 1), 2)
     time_passes(world.sql, 31 * A_DAY)
-    assert (found(world, "learns"), cached(world), world.model.asked) == ([], (1, 0), 2)
+    assert (texts_deleted(world) > 0, cached(world), world.model.asked) == (True, (1, 0), 2)
     assert {chunk.learns.source for chunk in world.chunks()} == {"model"}
 
 
@@ -266,88 +221,242 @@ def cached(world: World) -> tuple[int, int]:
     return len(answers), len(vectors)
 
 
+def texts_deleted(world: World) -> int:
+    """Deletes unused texts, a day after the last time."""
+    a_day_passes(world)
+    return world.maintenance.daily["delete_texts"]()
+
+
+def a_day_passes(world: World) -> None:
+    """Lets a day pass for the rounds alone."""
+    world.sql.execute("update public.daily_round set began_at = began_at - interval '25 hours'")
+
+
 # ---------------------------------------------------------------- on a schedule
 
 
-def test_no_run_starts_by_the_minute(world: World) -> None:
-    damaged(world)
-    assert world.reconcile(whole=False) == ReconciliationResult()
-    assert rechecked(world) == []
+def days(world: World, **changed: Any) -> DailyRound:
+    """The daily comparison of keys."""
+    comparison = replace(
+        world.maintenance.daily["reconcile_keys"].portion, reconcile=lambda: world.reconcile_with(**changed)
+    )
+    return DailyRound(world.client, "reconcile_keys", comparison)
 
 
-def test_a_night_compares_everything_and_continues_each_minute(world: World) -> None:
-    damaged(world)
-    leave_reading(world)
-    slow = world.reconcile_with(ticks=80.0)
-    first = slow(whole=True)
-    assert (len(first.differences), first.goes_on) == (4, True)
-    rest = [slow(whole=False) for _ in range(4)]
-    assert [one.goes_on for one in rest] == [True, True, True, False]
-    assert not is_left(world)
+def many(world: World) -> list[str]:
+    """Three pages of keys whose events were lost."""
+    keys = [f"{number:04}.html" for number in range(2500)]
+    for key in keys:
+        world.bucket.write(key, ONE)
+    world.bucket.forget_messages()
+    return keys
 
 
-def test_a_run_that_fails_continues_at_its_place(world: World) -> None:
-    damaged(world)
-    broken = world.reconcile_with(bucket=Down())
-    assert [broken(whole=whole).failed for whole in (True, False)] == [["keys: S3 did not answer"]] * 2
-    assert len(world.reconcile(whole=False).differences) == 4
-    assert world.reconcile(whole=False).goes_on is False
+def test_a_day_compares_everything_in_portions_and_once(world: World) -> None:
+    keys, slow = many(world), replace(days(world), seconds=0.0, clock=count().__next__)
+    with_time = replace(slow, seconds=1.5)
+    assert [slow(), *(with_time() for _ in range(4))] == [0, 1000, 1000, 500, 0]
+    assert sorted(set(rechecked(world))) == keys
+    a_day_passes(world)
+    assert [with_time() for _ in range(3)] == [1000, 1000, 500]
 
 
-def test_a_kind_that_fails_does_not_stop_others_and_is_retried(world: World) -> None:
-    damaged(world)
-    world.put("a.html", ONE)
-    break_page(world)
-    leave_reading(world)
-    down = Down(world.bucket, times=1)
-    night = world.reconcile_with(bucket=down)(whole=True)
-    assert (night.failed, night.goes_on, is_left(world)) == (["keys: S3 did not answer"], True, False)
-    assert {one.rule for one in night.differences} == {"broken"}
-    minute = world.reconcile(whole=False)
-    assert (len(minute.differences), minute.goes_on) == (4, False)
+@pytest.mark.parametrize("error", [Unavailable("S3 did not answer"), KeyboardInterrupt()])
+def test_a_comparison_that_fails_or_dies_continues_at_its_place(world: World, error: BaseException) -> None:
+    keys = many(world)
+    replace(days(world), seconds=1.5, clock=count().__next__)()
+    for _ in range(2):
+        with pytest.raises(type(error)):
+            days(world, bucket=Down(error))()
+    assert days(world)() == 1500
+    assert sorted(rechecked(world)) == keys
 
 
-def test_a_kind_that_fails_for_half_an_hour_waits_for_the_next_night(world: World) -> None:
-    damaged(world)
-    broken = world.reconcile_with(bucket=Down())
-    runs = [broken(whole=number == 0) for number in range(MAX_ATTEMPTS + 1)]
-    assert [one.goes_on for one in runs] == [True] * (MAX_ATTEMPTS - 1) + [False, False]
-    assert world.reconcile(whole=True).goes_on is False
-
-
-def test_a_kind_that_kills_its_worker_is_last_the_next_time(world: World) -> None:
-    damaged(world)
-    leave_reading(world)
-    dies = world.reconcile_with(bucket=Down(error=KeyboardInterrupt()))
-    with pytest.raises(KeyboardInterrupt):
-        dies(whole=True)
-    minutes_pass(world)
-    with pytest.raises(KeyboardInterrupt):
-        dies(whole=False)
-    assert not is_left(world)
-
-
-def test_a_kind_that_always_kills_its_worker_waits_for_the_next_night(world: World) -> None:
-    damaged(world)
-    dies = world.reconcile_with(bucket=Down(world.bucket, times=MAX_ATTEMPTS, error=KeyboardInterrupt()))
-    for minute in range(MAX_ATTEMPTS):
-        with pytest.raises(KeyboardInterrupt):
-            dies(whole=minute == 0)
-        minutes_pass(world)
-    assert dies(whole=False) == ReconciliationResult([], goes_on=False, failed=[])
-    assert len(dies(whole=True).differences) == 4
+def test_differences_are_counted_and_the_first_are_logged(
+    world: World, caplog: pytest.LogCaptureFixture, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for number in range(60):
+        world.bucket.write(f"{number}.html", ONE)
+    world.bucket.forget_messages()
+    round_of_a_day = days(world)
+    assert round_of_a_day() == 60
+    world.clients.telemetry.metrics.flush_metrics()
+    assert caplog.messages.count("difference found") == 50
+    assert '"ReconcileFindings":[60.0]' in capsys.readouterr().out.replace(" ", "")
 
 
 @dataclass
 class Down:
-    """A bucket that does not answer, for so many times."""
+    """A bucket that does not answer."""
 
-    real: Any = None
-    times: int = 1_000
-    error: BaseException = field(default_factory=lambda: Unavailable("S3 did not answer"))
+    error: BaseException
 
-    def current_objects(self, *where: Any, **page: Any) -> Any:
-        self.times -= 1
-        if self.times >= 0:
-            raise self.error
-        return self.real.current_objects(*where, **page)
+    def current_objects(self, *_where: Any, **_page: Any) -> Any:
+        raise self.error
+
+
+EARLIER = NOW - timedelta(days=1)
+
+
+def recorded(version: str | None = "v1", *, again: bool = False) -> RecordedObject:
+    return RecordedObject("a.html", version, again)
+
+
+@pytest.mark.parametrize(
+    ("held", "record", "rule"),
+    [
+        ("v1", recorded(), None),
+        ("v1", None, "differs"),
+        ("v1", recorded(None), "differs"),
+        ("v2", recorded(), "differs"),
+        ("v1", recorded(again=True), "differs"),
+        (None, recorded(), "gone"),
+        (None, recorded(None), None),
+        (None, None, None),
+    ],
+)
+def test_a_page_s_key_in_bucket_and_index(held: str | None, record: RecordedObject | None, rule: str | None) -> None:
+    present = [BucketObject("a.html", held, EARLIER)]
+    records = [record] if record else []
+    assert [one.rule for one in bucket_differences(present, records, prefix="", until=NOW)] == ([rule] if rule else [])
+    if held is None:
+        assert [one.rule for one in bucket_differences([], records, prefix="", until=NOW)] == ([rule] if rule else [])
+
+
+@pytest.mark.parametrize(
+    ("held", "record", "differs"),
+    [
+        ("v1", ("v1", False), False),
+        ("v2", ("v1", False), True),
+        ("v1", None, True),
+        (None, ("v1", False), True),
+        (None, (None, False), False),
+        ("v1", ("v1", True), True),
+        (None, (None, True), True),
+    ],
+)
+@pytest.mark.parametrize("key", ["site/learns.yml", "site/a/learns.yml", "site/synonyms.yml", "site/a/synonyms.yml"])
+def test_a_file_beside_the_pages_is_read_as_it_is_now(
+    key: str, held: str | None, record: tuple[str | None, bool] | None, differs: bool
+) -> None:
+    records = [RecordedObject(key, *record)] if record else []
+    differences = bucket_differences([BucketObject(key, held, EARLIER)], records, prefix="site/", until=NOW)
+    assert [one.rule for one in differences] == (["differs"] if differs else [])
+
+
+def test_recent_changes_and_own_keys_are_not_compared() -> None:
+    young, own, other = "young.html", "_sakuin/canary.html", "style.css"
+    held = [BucketObject(own, "v", EARLIER), BucketObject(other, "v", EARLIER), BucketObject(young, "v", NOW)]
+    assert bucket_differences(held, [], prefix="", until=EARLIER) == []
+    records = [replace(recorded(), young=True)]
+    assert bucket_differences([], records, prefix="", until=EARLIER) == []
+    removed = [BucketObject("a.html", None, NOW)]
+    assert bucket_differences(removed, [recorded()], prefix="", until=EARLIER) == []
+
+
+def test_differences_are_sorted_by_key_and_have_a_repair() -> None:
+    held = [BucketObject(key, "v", EARLIER) for key in ("あ.html", "b.html", "Z.html")]
+    found = bucket_differences(held, [], prefix="", until=NOW)
+    assert [one.where for one in found] == ["Z.html", "b.html", "あ.html"]
+    assert {one.repair for one in found} == {"the key is checked again"}
+
+
+def test_only_files_in_the_library_are_files_beside_its_pages() -> None:
+    assert authored_file("site/x/learns.yml", prefix="site/") == ("learns.yml", "x/")
+    assert authored_file("learns.yml", prefix="site/") is None
+    assert authored_file("site/x/synonyms.yml", prefix="site/") == ("synonyms.yml", "x/")
+    assert authored_file("x/synonyms.yml", prefix="site/") is None
+    assert authored_file("site/xsynonyms.yml", prefix="site/") is None
+    assert authored_file("xlearns.yml") is None
+
+
+def test_lost_and_unwanted_rows_are_told_apart_and_a_table_under_scan_has_none_unwanted() -> None:
+    table = RecordedRows(generation=5, planned=True, stored={"a": "1", "b": "2"}, coming={"c"})
+    rows = {"b": 1, "c": 5, "old": 4, "now": 5, "newer": 6}
+    assert missing_and_orphaned(table, rows) == (["a"], ["now", "old"])
+    assert missing_and_orphaned(replace(table, planned=False), rows) == (["a"], [])
+
+
+# What a backup of the records alone holds; the buckets are the other half.
+SOURCES = {"project", "project_member", "context_table", "tool", "mcp", "mcp_binding", "schema_migrations"}
+
+A, B = long("二次方程式の解の公式"), long("一次関数の傾き")
+
+
+@dataclass
+class Deployment:
+    """Pages and Tables of one deployment."""
+
+    pages: World
+    tables: TableWorld
+
+    def settle(self) -> None:
+        self.pages.settle()
+        self.tables.settle()
+
+    def reconciled(self) -> list[tuple[str, str]]:
+        """Asks for all parts, page by page, as the command does; returns what differed."""
+        found: list[tuple[str, str]] = []
+        tables = reconciling(self.tables.clients, self.tables.kept)().tables
+        reconcile = replace(self.pages.reconcile, tables=tables)
+        for kind in KINDS:
+            after = None
+            while True:
+                page = reconcile.page(kind, after, dry_run=False)
+                found += [(one.rule, one.where) for one in page.differences]
+                after = page.after
+                if after is None:
+                    break
+        self.settle()
+        return found
+
+    def answers(self, endpoint: str) -> object:
+        """Returns the answers of pages and Tables."""
+        asked = ("解の公式", "みはじの使い方", "公式で解く方法")
+        pages = [[(hit.id, hit.learns) for hit in self.pages.search(query).results] for query in asked]
+        return pages, self.tables.found(endpoint, "解の公式"), self.tables.found(endpoint, "傾き")
+
+
+@pytest.fixture
+def deployment(a_world: Worlds, tables: TableWorld) -> Deployment:
+    return Deployment(a_world(empty=False), tables)
+
+
+def test_an_emptied_index_answers_as_before_once_nothing_differs(deployment: Deployment) -> None:
+    tables, bucket = deployment.tables, deployment.pages.bucket
+    bucket.write("learns.yml", "二次_教材:\n  rule-a: [公式で解く方法, 係数の読み方, 解の確かめ方]\n".encode())
+    bucket.write("synonyms.yml", "- [速さの公式, みはじ]\n".encode())
+    bucket.write("二次_教材.html", a_page({"rule-a": "解の公式: 係数を代入する。", "ex-1": "例: 解いてみる。"}))
+    bucket.write("速さ_教材.html", a_page({"rule-a": "速さの公式: 道のりを時間で割る。"}))
+    bucket.write("gone.html", a_page({"rule-a": "消える: もうない。"}))
+    bucket.remove("gone.html")
+    table = tables.table({"a": A, "b": B})
+    tool = tables.tool(table, "")
+    endpoint = tables.endpoint(tool)
+    deployment.settle()
+    before, rows = deployment.answers(endpoint), tables.rows(table).keys()
+    assert deployment.reconciled() == []
+
+    for name in tables.store.namespaces(""):
+        tables.store.delete_namespace(name)
+    forget_what_is_derived(deployment.pages.sql)
+    assert deployment.answers(endpoint) != before
+
+    first = deployment.reconciled()
+    assert first == [
+        ("differs", "learns.yml"),
+        ("differs", "synonyms.yml"),
+        ("differs", "二次_教材.html"),
+        ("differs", "速さ_教材.html"),
+        ("lost", table),
+    ]
+    assert deployment.reconciled() == []
+    assert (deployment.answers(endpoint), tables.rows(table).keys()) == (before, rows)
+    assert tables.status(tool)["state"] == "ready"
+
+
+def forget_what_is_derived(sql: psycopg.Connection) -> None:
+    """Leaves what a backup of the records holds."""
+    tables = [name for (name,) in sql.execute("select tablename from pg_tables where schemaname = 'public'")]
+    derived = [f"public.{name}" for name in tables if name not in SOURCES]
+    sql.execute(f"truncate {', '.join(derived)}".encode())

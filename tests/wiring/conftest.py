@@ -6,6 +6,9 @@ from contextlib import contextmanager
 
 import pytest
 from aws_lambda_powertools.utilities import parameters
+from sakuin.platform.secrets import Secrets
+from sakuin.settings import Settings
+from sakuin.wiring.clients import Clients, start_telemetry
 from sakuin_local.supabase.database import Database
 
 from tests.contracts.openai_server import OpenAIServer, openai_server
@@ -53,6 +56,12 @@ def environ(
             TURBOPUFFER_BASE_URL="http://127.0.0.1:9",
         )
         parameters.clear_caches()
+
+
+@pytest.fixture
+def clients(environ: dict[str, str], members: dict[str, object]) -> Clients:
+    """What a function uses from outside."""
+    return Clients(Settings.read(environ), Secrets.read(members, "sakuin"), start_telemetry("Any"))
 
 
 @contextmanager

@@ -38,7 +38,7 @@ class Worker:
 
     def __post_init__(self) -> None:
         client, paths = self.clients.supabase, self.clients.paths
-        client.send = watched(client, lambda request, _: paths.append(request.name))
+        watched(client, lambda name, _: paths.append(name))
         self.indexes = IndexVersions(self.clients.supabase)
         self.own = own_index(self.clients.settings)
         self.other = replace(self.own, model=replace(self.own.model, query_prefix="q: "))
@@ -67,11 +67,11 @@ def test_a_question_about_pages_follows_an_activation_without_a_call_before(work
     first, quiet = worker.calls(question), worker.calls(question)
     assert first == ["index_versions", *quiet]
     assert quiet[0] == "lexicon_entries"
-    assert worker.searches.knowledge_search().version == worker.own.pages
+    assert worker.searches.knowledge_search().pages(None).version == worker.own.pages
     worker.indexes.activate(worker.other.id, force=True)
     worker.indexes.delete(worker.own.id, seconds=0)
     assert worker.calls(question) == ["lexicon_entries", "index_versions", *quiet]
-    assert worker.searches.knowledge_search().version == worker.other.pages
+    assert worker.searches.knowledge_search().pages(None).version == worker.other.pages
     assert worker.calls(question) == quiet
 
 
@@ -80,7 +80,7 @@ def test_a_question_about_a_named_version_follows_no_activation(worker: Worker) 
     worker.indexes.activate(worker.other.id, force=True)
     assert search.ranked_matches("解の公式", limit=1).version == worker.own.pages
     worker.calls(lambda: worker.searches.knowledge_search()("解の公式"))
-    assert worker.searches.knowledge_search().version == worker.other.pages
+    assert worker.searches.knowledge_search().pages(None).version == worker.other.pages
 
 
 def test_a_question_about_a_table_follows_an_activation_without_a_call(worker: Worker, tables: TableWorld) -> None:
@@ -99,13 +99,6 @@ def test_a_question_about_a_table_follows_an_activation_without_a_call(worker: W
     assert worker.calls(question) == ["table_lexicon_entries", "index_versions", *quiet]
     assert worker.searches.table_search().records.fingerprint == worker.other.tables.id
     assert worker.calls(question) == quiet
-
-
-def test_reading_on_asks_which_version_is_live(worker: Worker) -> None:
-    assert worker.searches.table_search().records.fingerprint == worker.own.tables.id
-    worker.indexes.activate(worker.other.id, force=True)
-    assert worker.calls(worker.searches.table_records) == ["index_versions"]
-    assert worker.searches.table_records().fingerprint == worker.other.tables.id
 
 
 OTHER_MODEL = replace(SETTINGS, model=replace(SETTINGS.model, passage_prefix="passage: "))
@@ -132,10 +125,10 @@ def test_what_is_kept_is_asked_again_only_after_some_seconds() -> None:
 
 def test_other_versions_of_pages_are_those_of_another_model_with_the_texts_of_this_code(world: World) -> None:
     indexes = [kept(SETTINGS, live=True), kept(SMALLER), kept(OTHER_MODEL), kept(OLD_TEMPLATE)]
-    pages = replace(world.apply_page, versions=lambda: indexes)
-    assert set(pages.other_versions()) == {OTHER_MODEL.pages.id}
-    assert set(replace(pages, versions=lambda: [kept(OTHER_MODEL, live=True)]).other_versions()) == set()
-    assert set(replace(pages, versions=lambda: [kept(OLD_TEMPLATE, live=True)]).other_versions()) == set()
+    pages = world.apply_page
+    assert set(pages.other_versions(indexes)) == {OTHER_MODEL.pages.id}
+    assert set(pages.other_versions([kept(OTHER_MODEL, live=True)])) == set()
+    assert set(pages.other_versions([kept(OLD_TEMPLATE, live=True)])) == set()
 
 
 def test_a_table_is_scanned_once_for_equal_cuts_and_last_for_the_live_index() -> None:

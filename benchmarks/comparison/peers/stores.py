@@ -1,6 +1,6 @@
 """Search over MCP as people build it on a store: a tool on the SDK's server, with the same texts and vectors for all.
 
-`python -m benchmarks.comparison.peers.stores NAME FOLDER DSN`. FOLDER is one of `search.write_library`.
+`python -m benchmarks.comparison.peers.stores NAME FOLDER DSN`. `search` writes FOLDER.
 """
 
 import json
@@ -84,9 +84,7 @@ def chroma(ids: list[str], texts: list[str], vectors: np.ndarray, folder: Path, 
     collection = client.create_collection(
         "chunks", embedding_function=None, configuration={"hnsw": {"space": "cosine"}}
     )
-    for start in range(0, len(ids), 1000):
-        part = slice(start, start + 1000)
-        collection.add(ids=ids[part], documents=texts[part], embeddings=vectors[part])
+    collection.add(ids=ids, documents=texts, embeddings=vectors)
 
     def search(_query: str, vector: np.ndarray, limit: int) -> list[tuple[str, str]]:
         found = collection.query(query_embeddings=vector[None], n_results=limit, include=["documents"])
@@ -100,27 +98,23 @@ def pgvector(ids: list[str], texts: list[str], vectors: np.ndarray, _folder: Pat
     import psycopg
     from pgvector.psycopg import register_vector
 
-    connections = threading.local()
-
-    def connection() -> Any:
-        if not hasattr(connections, "own"):
-            connections.own = psycopg.connect(dsn, autocommit=True)
-            register_vector(connections.own)
-        return connections.own
-
     with psycopg.connect(dsn, autocommit=True) as sql:
-        sql.execute("create extension if not exists vector")
-        sql.execute("drop table if exists documents")
+        sql.execute("create extension vector")
+        register_vector(sql)
         sql.execute(f"create table documents (id text primary key, content text, embedding vector({vectors.shape[1]}))")
-    with connection().cursor() as cursor:
-        cursor.executemany("insert into documents values (%s, %s, %s)", list(zip(ids, texts, vectors, strict=True)))
-        cursor.execute("create index on documents using gin (to_tsvector('simple', content))")
-        cursor.execute("create index on documents using hnsw (embedding vector_cosine_ops)")
-        cursor.execute("analyze documents")
+        with sql.cursor() as cursor:
+            cursor.executemany("insert into documents values (%s, %s, %s)", list(zip(ids, texts, vectors, strict=True)))
+        sql.execute("create index on documents using gin (to_tsvector('simple', content))")
+        sql.execute("create index on documents using hnsw (embedding vector_cosine_ops)")
+        sql.execute("analyze documents")
+    local = threading.local()
 
     def search(query: str, vector: np.ndarray, limit: int) -> list[tuple[str, str]]:
+        if not hasattr(local, "sql"):
+            local.sql = psycopg.connect(dsn, autocommit=True)
+            register_vector(local.sql)
         given = {"query": query, "embedding": vector, "k": 60, "limit": limit}
-        return list(connection().execute(_RRF, given).fetchall())
+        return list(local.sql.execute(_RRF, given).fetchall())
 
     return search
 
@@ -132,15 +126,11 @@ with semantic_search as (
 ), keyword_search as (
     select id, rank() over (order by ts_rank_cd(to_tsvector('simple', content), query) desc)
     from documents, plainto_tsquery('simple', %(query)s) query
-    where to_tsvector('simple', content) @@ query
-    order by ts_rank_cd(to_tsvector('simple', content), query) desc limit 20
+    where to_tsvector('simple', content) @@ query order by rank limit 20
 )
-select id, content from documents join (
-    select coalesce(semantic_search.id, keyword_search.id) as id,
-        coalesce(1.0 / (%(k)s + semantic_search.rank), 0.0)
-        + coalesce(1.0 / (%(k)s + keyword_search.rank), 0.0) as score
-    from semantic_search full outer join keyword_search on semantic_search.id = keyword_search.id
-) fused using (id) order by score desc limit %(limit)s
+select id, content from documents
+    left join semantic_search s using (id) left join keyword_search k using (id) where s.rank > 0 or k.rank > 0
+order by coalesce(1.0 / (%(k)s + s.rank), 0.0) + coalesce(1.0 / (%(k)s + k.rank), 0.0) desc limit %(limit)s
 """
 STORES = {"lancedb": lancedb, "qdrant": qdrant, "chroma": chroma, "pgvector": pgvector}
 

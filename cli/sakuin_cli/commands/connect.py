@@ -1,29 +1,28 @@
-"""`sakuin connect`: the configuration of the agents on this machine."""
+"""`sakuin connect`: an MCP server for the agents on this machine."""
 
 import json
 import os
 import re
 import shlex
 from collections.abc import Callable, Sequence
-from pathlib import Path
+from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from sakuin.errors import Misconfigured, SakuinError
+from sakuin.errors import Invalid, Misconfigured, SakuinError
 
 from sakuin_cli.connections import agent_of, settings_of
 from sakuin_cli.options import DataOption, JsonOption
 from sakuin_cli.terminal import Terminal, counted, reporting_errors
 
 if TYPE_CHECKING:
-    from sakuin.console.agents import AgentEndpoint
+    from sakuin.console.agents import AgentEndpoint, Configuration
 
     from sakuin_cli.agent import AgentClient
-    from sakuin_cli.connecting.agents import Agent
-    from sakuin_cli.connecting.configurations import Configurations
+    from sakuin_cli.agent_programs import AgentProgram
 
 _KNOWLEDGE, _SEARCH_TOOLS = "search_knowledge", "Search Tools"
-_SIGNS = {"failed": ("✗", "red"), "written": ("✓", "green"), "removed": ("✓", "green")}
+_SIGNS = {"failed": ("✗", "red"), "added": ("✓", "green"), "removed": ("✓", "green"), "unchanged": ("•", "dim")}
 
 
 def connect(
@@ -31,7 +30,7 @@ def connect(
         list[str] | None,
         typer.Argument(
             metavar="AGENT",
-            help="claude-code, claude-desktop, cursor, vscode, codex or gemini.",
+            help="claude-code, vscode, codex or gemini; of claude-desktop and cursor the entry is printed.",
             show_default="all here, after a question",
         ),
     ] = None,
@@ -41,123 +40,89 @@ def connect(
         str | None,
         typer.Option("--name", metavar="N", help="The name of the entry.", show_default="sakuin, or sakuin-tools"),
     ] = None,
-    show: Annotated[bool, typer.Option("--print", help="Print it without a key; write nothing.")] = False,
-    undo: Annotated[bool, typer.Option("--undo", help="Remove what this command wrote.")] = False,
+    show: Annotated[bool, typer.Option("--print", help="Print it without a key; run nothing.")] = False,
+    undo: Annotated[bool, typer.Option("--undo", help="Remove the entry of this name.")] = False,
     question: Annotated[
-        str, typer.Option("--question", metavar="TEXT", help="What to ask with the URL and the key that were written.")
+        str, typer.Option("--question", metavar="TEXT", help="What to ask with the URL and the key.")
     ] = "quadratic formula",
     as_json: JsonOption = False,
     data: DataOption = None,
 ) -> None:
-    """Add an MCP server to agents, by their own commands or in their files, and ask it a question."""
-    from sakuin_cli.connecting.configurations import Configurations
+    """Add an MCP server to agents by their own commands, and ask it a question."""
+    from sakuin.console.agents import HIDDEN_KEY, LIBRARY_VARIABLE, TOOLS_VARIABLE, AgentEndpoint, configurations
 
     name = name or ("sakuin-tools" if tools else "sakuin")
     if not re.fullmatch(r"[A-Za-z0-9_-]{1,64}", name):
         raise typer.BadParameter("use letters, digits, - and _", param_hint="--name")
     with reporting_errors(as_json) as terminal:
-        configurations = Configurations(Path.home())
-        chosen = _chosen(terminal, configurations.home, agents or (), every=every, show=show, undo=undo)
-        if undo:
-            rows = [_attempt(agent, configurations, lambda agent: _removed(configurations, agent)) for agent in chosen]
-        else:
-            client, to = _endpoint(data, name, tools=tools)
-            if show:
-                _print(terminal, configurations.home, chosen, to)
-                return
-            rows = [
-                _attempt(agent, configurations, lambda agent: _added(configurations, agent, to, client, question))
-                for agent in chosen
-            ]
+        client = agent_of(settings_of(data), _SEARCH_TOOLS if tools else _KNOWLEDGE)
+        to = AgentEndpoint(name, client.url, TOOLS_VARIABLE if tools else LIBRARY_VARIABLE)
+        texts = {entry.agent: entry for entry in configurations(to, HIDDEN_KEY)}
+        chosen = _chosen(terminal, agents or (), list(texts), every=every or undo, show=show)
+        act = None if show else partial(_remove, to) if undo else partial(_add, to, client, question)
+        rows = [_row(agent, texts[agent], act, to) for agent in chosen]
     terminal.answer({"agents": rows}, lambda: _report(terminal, rows))
     if any(row["state"] == "failed" for row in rows):
         raise typer.Exit(1)
 
 
 def _chosen(
-    terminal: Terminal, home: Path, named: Sequence[str], *, every: bool, show: bool, undo: bool
-) -> "list[Agent]":
-    from sakuin_cli.connecting.agents import AGENTS
+    terminal: Terminal, named: Sequence[str], known: Sequence[str], *, every: bool, show: bool
+) -> Sequence[str]:
+    """Returns the names of the agents: those that were named, or with a program here."""
+    from sakuin_cli.agent_programs import PROGRAMS
 
-    if unknown := [name for name in named if name not in AGENTS]:
-        raise typer.BadParameter(f"{unknown[0]} is none of {', '.join(AGENTS)}", param_hint="AGENT")
-    if named:
-        return [AGENTS[name] for name in dict.fromkeys(named)]
-    if show or undo:
-        return list(AGENTS.values())
-    installed = [agent for agent in AGENTS.values() if agent.is_installed(home)]
+    if unknown := [name for name in named if name not in known]:
+        raise typer.BadParameter(f"{unknown[0]} is none of {', '.join(known)}", param_hint="AGENT")
+    if named or show:
+        return list(dict.fromkeys(named)) or known
+    installed = [agent for agent in PROGRAMS.values() if agent.is_installed]
     if not installed:
-        raise Misconfigured(f"None of {', '.join(AGENTS)} was found here; --print shows what to write")
+        raise Misconfigured(f"None of {', '.join(PROGRAMS)} was found here; --print shows what to write")
     if not every:
-        found = [f"{agent.name:<15} {agent.title}, {agent.place(home)}" for agent in installed]
-        question = "Add the server to all of them?"
-        terminal.confirm("These agents are here", found, question, "Name some of them, or give --all")
-    return installed
+        lines = [f"{agent.name:<15} {agent.title}, {agent.program}" for agent in installed]
+        terminal.confirm("These agents are here", lines, "Go on with all of them?", "Name some of them, or give --all")
+    return [agent.name for agent in installed]
 
 
-def _endpoint(data: Path | None, name: str, *, tools: bool) -> "tuple[AgentClient, AgentEndpoint]":
-    from sakuin.console.agents import LIBRARY_VARIABLE, TOOLS_VARIABLE, AgentEndpoint
-
-    client = agent_of(settings_of(data), _SEARCH_TOOLS if tools else _KNOWLEDGE)
-    return client, AgentEndpoint(name, client.url, TOOLS_VARIABLE if tools else LIBRARY_VARIABLE)
-
-
-def _print(terminal: Terminal, home: Path, chosen: "list[Agent]", to: "AgentEndpoint") -> None:
-    from sakuin.console.agents import HIDDEN_KEY, configurations
-
-    texts = {each.agent: each.text for each in configurations(to, HIDDEN_KEY)}
-    rows = [
-        {
-            "agent": agent.name,
-            "place": agent.place(home),
-            "command": shlex.join(agent.add_command(to)) if agent.program else None,
-            "configuration": texts[agent.name],
-        }
-        for agent in chosen
-    ]
-    if terminal.as_json:
-        terminal.document({"agents": rows})
-        return
-    for agent, row in zip(chosen, rows, strict=True):
-        terminal.line("•", "dim", f"{agent.title}, {row['place']}")
-        terminal.out.print(f"{row['command'] or row['configuration']}\n")
-
-
-def _attempt(
-    agent: "Agent", configurations: "Configurations", act: "Callable[[Agent], dict[str, Any]]"
+def _row(
+    agent: str, entry: "Configuration", act: "Callable[[AgentProgram], list[str]] | None", to: "AgentEndpoint"
 ) -> dict[str, Any]:
-    """Returns a row about one agent; the failure of one does not stop the others."""
-    row = {"agent": agent.name, "place": agent.place(configurations.home)}
+    """Returns what an agent's command did, or what to write where there is none. A failure stops no other agent."""
+    from sakuin_cli.agent_programs import PROGRAMS
+
+    program = PROGRAMS.get(agent)
+    command = shlex.join(program.add_command(to)) if program else None
+    printed = {"agent": agent, "title": entry.title, "place": program.program if program else entry.files[0]}
+    if act is None or program is None:
+        return {**printed, "state": "printed", "command": command, "configuration": entry.text, "notes": []}
     try:
-        return {**row, **act(agent)}
+        state, *notes = act(program)
     except SakuinError as error:
-        return {**row, "state": "failed", "notes": [str(error)]}
+        state, notes = "failed", [str(error)]
+    return {**printed, "state": state, "notes": notes}
 
 
-def _removed(configurations: "Configurations", agent: "Agent") -> dict[str, Any]:
-    if configurations.remove_all(agent):
-        return {"state": "removed", "notes": []}
-    return {"state": "unchanged", "notes": ["this command added nothing there"]}
+def _remove(to: "AgentEndpoint", agent: "AgentProgram") -> list[str]:
+    try:
+        agent.run(agent.remove_command(to.name))
+    except Invalid as error:
+        return ["unchanged", str(error)]
+    return ["removed"]
 
 
-def _added(
-    configurations: "Configurations", agent: "Agent", to: "AgentEndpoint", client: "AgentClient", question: str
-) -> dict[str, Any]:
-    """Adds the entry and asks the question with its URL and key."""
-    if not agent.is_installed(configurations.home):
-        raise Misconfigured(f"{agent.title} was not found here; --print shows what to write")
-    state = "written" if configurations.add(agent, to, client.key) else "unchanged"
+def _add(to: "AgentEndpoint", client: "AgentClient", question: str, agent: "AgentProgram") -> list[str]:
+    """Adds the entry and asks the question with its URL and key; returns the state and notes."""
+    agent.run(agent.add_command(to))
     try:
         notes = [_answer(client, question)]
     except SakuinError as error:
-        return {"state": "failed", "notes": [f"the configuration is there, but the question failed: {error}"]}
-    if agent.format.key_in == "variable" and not os.environ.get(to.variable):
-        notes.append(f"it reads the key from {to.variable}, which is not set in this shell: set it where it starts")
-    if agent.format.key_in == "question":
+        return ["failed", f"the entry is there, but the question failed: {error}"]
+    if agent.name == "vscode":
         notes.append(f"it asks for the key once: that of {to.variable}")
-    if agent.desktop:
-        notes.append("a desktop application, which this command cannot start: restart it and look at its tools")
-    return {"state": state, "notes": notes}
+    elif not os.environ.get(to.variable):
+        notes.append(f"it reads the key from {to.variable}, which is not set in this shell: set it where it starts")
+    return ["added", *notes]
 
 
 def _answer(client: "AgentClient", question: str) -> str:
@@ -167,9 +132,13 @@ def _answer(client: "AgentClient", question: str) -> str:
     return f"{searches[0]} answered {json.dumps(question, ensure_ascii=False)}: {counted(len(results), 'result')}"
 
 
-def _report(terminal: Terminal, rows: list[dict[str, Any]]) -> None:
+def _report(terminal: Terminal, rows: Sequence[dict[str, Any]]) -> None:
     for row in rows:
-        sign, style = _SIGNS.get(row["state"], ("•", "dim"))
+        if row["state"] == "printed":
+            terminal.line("•", "dim", f"{row['title']}: {'run' if row['command'] else 'write into ' + row['place']}")
+            terminal.print(f"{row['command'] or row['configuration']}\n")
+            continue
+        sign, style = _SIGNS[row["state"]]
         terminal.line(sign, style, f"{row['agent']} {row['state']}: {row['place']}")
         for note in row["notes"]:
             terminal.line(" ", "dim", f"  {note}")

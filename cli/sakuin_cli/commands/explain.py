@@ -1,7 +1,7 @@
 """`sakuin explain`: how a question is analyzed and ranked, and why a chunk is missing from the results."""
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 from sakuin.retrieval.vectors import SearchMode
@@ -17,10 +17,7 @@ from sakuin_cli.options import (
     MaterialOption,
     TypeOption,
 )
-from sakuin_cli.terminal import counted, reporting_errors
-
-if TYPE_CHECKING:
-    from rich.console import Console
+from sakuin_cli.terminal import Terminal, counted, reporting_errors
 
 _FIGURES = {
     "similarity": ".2f",
@@ -71,80 +68,70 @@ def explain(
     if as_json:
         terminal.document(explanation)
     else:
-        _show_outcome(terminal.out, explanation)
-        _show_question(terminal.out, explanation)
-        _show_results(terminal.out, explanation["results"])
+        _show_outcome(terminal, explanation)
+        _show_question(terminal, explanation)
+        _show_results(terminal, explanation["results"])
 
 
-def _show_outcome(out: "Console", explanation: Mapping[str, Any]) -> None:
+def _show_outcome(terminal: Terminal, explanation: Mapping[str, Any]) -> None:
     """Prints what an agent gets, and why the expected chunk is in it or not."""
-    from rich.text import Text
-
     results, expected = explanation["results"], explanation["expected"]
     if explanation["index_state"] not in (None, "ready"):
-        out.print(Text(f"The tool's index is not ready ({explanation['index_state']})", "bold yellow"))
+        terminal.print((f"The tool's index is not ready ({explanation['index_state']})", "bold yellow"))
     if degraded := explanation.get("degraded"):
-        out.print(Text(degraded, "bold yellow"))
+        terminal.print((degraded, "bold yellow"))
     if explanation["refused"]:
-        best = f": the evidence of the best is below {explanation['threshold']:.1f}" if results else ""
-        out.print(Text.assemble(("No good match: an agent gets the nearest three at most", "bold yellow"), best))
+        best = f": the similarity of the best is below {explanation['threshold']:.2f}" if results else ""
+        terminal.print(("No good match: an agent gets the nearest three at most", "bold yellow"), best)
     elif expected is None and results:
         title = results[0]["title"] or results[0]["id"]
-        out.print(f'An agent gets {counted(len(results), "result")}, first "{title}"')
-    _show_expected(out, expected)
-    out.print()
+        terminal.print(f'An agent gets {counted(len(results), "result")}, first "{title}"')
+    _show_expected(terminal, expected)
+    terminal.print()
 
 
-def _show_question(out: "Console", explanation: Mapping[str, Any]) -> None:
+def _show_question(terminal: Terminal, explanation: Mapping[str, Any]) -> None:
     """Prints the embedded text, the steps of the analysis, and the words and character grams that are looked up."""
-    from rich.text import Text
-
     understood = explanation["understood"]
-    out.print(Text.assemble((explanation["query"], "bold")))
-    out.print(Text.assemble(("embedded  ", "dim"), understood["text"]))
+    terminal.print((explanation["query"], "bold"))
+    terminal.print(("embedded  ", "dim"), understood["text"])
     for step in understood["steps"]:
         found, read_as = (step["found"], "yellow"), (step["read_as"], "green")
         folder = (f"  {step['folder']}", "dim") if step["folder"] else ""
-        out.print(Text.assemble((f"{step['rule']:>8}  ", "dim"), found, " → ", read_as, folder))
+        terminal.print((f"{step['rule']:>8}  ", "dim"), found, " → ", read_as, folder)
     for kind, name in (("word", "words"), ("gram", "grams")):
         slots = [slot for slot in understood["slots"] if slot["kind"] == kind]
         if slots:
-            out.print(Text.assemble((f"{name:>8}  ", "dim"), "  ".join("|".join(slot["terms"]) for slot in slots)))
-    out.print()
+            terminal.print((f"{name:>8}  ", "dim"), "  ".join("|".join(slot["terms"]) for slot in slots))
+    terminal.print()
 
 
-def _show_results(out: "Console", results: Sequence[Mapping[str, Any]]) -> None:
+def _show_results(terminal: Terminal, results: Sequence[Mapping[str, Any]]) -> None:
     """Prints the best chunks with their figures."""
-    from rich.text import Text
-
     for result in results:
         type = f"  {result['type']}" if result["type"] else ""
         title = (result["title"] or result["id"], "bold")
-        out.print(Text.assemble((f"{result['rank'] or '–':>3}  ", "dim"), title, (type, "magenta")))
+        terminal.print((f"{result['rank'] or '–':>3}  ", "dim"), title, (type, "magenta"))
         part = "" if result["chunk_index"] is None else f" chunk {result['chunk_index']}"
-        out.print(Text(f"     {result['id']}{part}", "cyan"))
-        _show_hit(out, result, indent=5)
-    out.print()
+        terminal.print((f"     {result['id']}{part}", "cyan"))
+        _show_hit(terminal, result, indent=5)
+    terminal.print()
 
 
-def _show_expected(out: "Console", expected: Mapping[str, Any] | None) -> None:
+def _show_expected(terminal: Terminal, expected: Mapping[str, Any] | None) -> None:
     """Prints what happened to the expected chunk."""
     if expected is None:
         return
-    from rich.text import Text
-
-    out.print(Text.assemble(("expected  ", "dim"), (expected["id"], "bold")))
-    out.print(Text(f"  {expected['why']}"))
+    terminal.print(("expected  ", "dim"), (expected["id"], "bold"))
+    terminal.print(f"  {expected['why']}")
     if expected["hit"] is not None:
-        _show_hit(out, expected["hit"], indent=2)
+        _show_hit(terminal, expected["hit"], indent=2)
 
 
-def _show_hit(out: "Console", hit: Mapping[str, Any], *, indent: int) -> None:
+def _show_hit(terminal: Terminal, hit: Mapping[str, Any], *, indent: int) -> None:
     """Prints the figures and the matched words of a chunk."""
-    from rich.text import Text
-
     known = ((name, form) for name, form in _FIGURES.items() if hit[name] is not None)
     figures = ", ".join(f"{name.removesuffix('_rank')} {hit[name]:{form}}" for name, form in known)
-    out.print(Text(f"{'':{indent}}{figures}", "dim"))
+    terminal.print((f"{'':{indent}}{figures}", "dim"))
     if hit["matched"]:
-        out.print(Text.assemble((f"{'':{indent}}matched ", "dim"), (" ".join(hit["matched"]), "green")))
+        terminal.print((f"{'':{indent}}matched ", "dim"), (" ".join(hit["matched"]), "green"))

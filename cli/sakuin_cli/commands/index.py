@@ -73,6 +73,6 @@ def _show(terminal: Terminal, index: "Record") -> None:
     )
     for part in (pages, tables):
         for one in part["named"]:
-            terminal.out.print(f"  … {one['name']}  {one['reason']}")
+            terminal.print(f"  … {one['name']}  {one['reason']}")
         if part["missing"] > len(part["named"]):
-            terminal.out.print(f"  … and {part['missing'] - len(part['named'])} more")
+            terminal.print(f"  … and {part['missing'] - len(part['named'])} more")

@@ -13,7 +13,7 @@ from sakuin_cli.options import DataOption, JsonOption
 from sakuin_cli.terminal import reporting_errors
 
 if TYPE_CHECKING:
-    from sakuin_cli.deployment_keys import DeploymentKeys, StoredKey
+    from sakuin_cli.deployment_keys import DeploymentKeys
     from sakuin_cli.rest import Record
     from sakuin_cli.settings import CommandSettings
 
@@ -55,13 +55,13 @@ def new(
         settings = settings_of(data)
         if purpose == "knowledge" or purpose == "admin":
             created, key = _keys(settings).create(purpose)
-            shown = _shown(created)
+            key_hash = created.hash
         else:
             until = (datetime.now(UTC) + timedelta(days=days)).isoformat() if days else None
-            asked = {"name": name, "purpose": purpose, "folder": folder, "project": project, "expires_at": until}
-            made = deployment_of(settings).call("POST", "keys", json=asked)
-            key, shown = made["key"], {"hash": made["hash"][:_SHOWN], "for": purpose}
-    terminal.fields({"key": key, **shown})
+            request = {"name": name, "purpose": purpose, "folder": folder, "project": project, "expires_at": until}
+            answer = deployment_of(settings).call("POST", "keys", json=request)
+            key, key_hash = answer["key"], answer["hash"]
+    terminal.fields({"key": key, "hash": key_hash[:_SHOWN], "for": purpose})
 
 
 @app.command()
@@ -85,14 +85,12 @@ def list_(as_json: JsonOption = False, data: DataOption = None) -> None:
         of_api = {key["hash"]: key for key in _of_api(settings)}
         secret = _keys(settings).all() if settings.secret or not of_api else ()
         made = [key for key in of_api.values() if key["name"] or not secret]
+        stored = [{"hash": key.hash, "purpose": key.purpose, **dict.fromkeys(_NAMED)} for key in secret]
         rows = [
-            {**_shown(key), "last_used_on": of_api.get(key.hash, {}).get("last_used_on")} | dict.fromkeys(_NAMED)
-            for key in secret
-        ]
-        rows += [
-            {"hash": key["hash"][:_SHOWN], "for": key["purpose"], "last_used_on": key["last_used_on"]}
+            {"hash": key["hash"][:_SHOWN], "for": key["purpose"]}
+            | {"last_used_on": of_api.get(key["hash"], {}).get("last_used_on")}
             | {name: key[name] for name in _NAMED}
-            for key in made
+            for key in (*stored, *made)
         ]
     terminal.rows("keys", rows)
 
@@ -110,12 +108,13 @@ def rm(
         settings = settings_of(data)
         made = {key["hash"]: key["purpose"] for key in _of_api(settings) if key["name"]}
         if any(each.startswith(hash) for each in made):
-            whole = only_hash(made, hash)
-            deployment_of(settings).call("DELETE", "keys", whole)
-            shown = {"hash": whole[:_SHOWN], "for": made[whole]}
+            key_hash = only_hash(made, hash)
+            deployment_of(settings).call("DELETE", "keys", key_hash)
+            purpose = made[key_hash]
         else:
-            shown = _shown(_keys(settings).remove(hash))
-    terminal.fields({**shown, "removed": True})
+            removed = _keys(settings).remove(hash)
+            key_hash, purpose = removed.hash, removed.purpose
+    terminal.fields({"hash": key_hash[:_SHOWN], "for": purpose, "removed": True})
 
 
 def _keys(settings: "CommandSettings") -> "DeploymentKeys":
@@ -133,7 +132,3 @@ def _of_api(settings: "CommandSettings") -> "Sequence[Record]":
     except SakuinError:
         return []
     return keys
-
-
-def _shown(key: "StoredKey") -> dict[str, str]:
-    return {"hash": key.hash[:_SHOWN], "for": key.purpose}

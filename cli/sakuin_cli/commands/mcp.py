@@ -30,7 +30,8 @@ def create(
     """Create an endpoint with its Search Tools and show its key, only once."""
     with reporting_errors(as_json) as terminal:
         client, project_id = project_of(data, project)
-        terminal.fields(_with_key(client.create_endpoint(project_id, name=name, tools=tool or ())))
+        request = {"name": name, "tool_ids": tool or []}
+        terminal.fields(_with_key(client.call("POST", "projects", project_id, "mcps", json=request)))
 
 
 @app.command(name="list")

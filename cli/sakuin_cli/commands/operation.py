@@ -22,16 +22,13 @@ def doctor(as_json: JsonOption = False, data: DataOption = None) -> None:
     if as_json:
         terminal.document({"findings" if name == "problems" else name: value for name, value in asdict(report).items()})
     else:
-        from rich.text import Text
-
         for one in report.problems:
-            terminal.out.print(Text.assemble((f"{one.check:<18}", "yellow"), one.problem))
-            terminal.out.print(Text(" " * 18 + one.advice, "dim"))
+            terminal.print((f"{one.check:<18}", "yellow"), one.problem)
+            terminal.print((" " * 18 + one.advice, "dim"))
         for name, reason in report.unchecked.items():
-            terminal.out.print(Text(f"not checked: {name}: {reason}", "dim"))
+            terminal.print((f"not checked: {name}: {reason}", "dim"))
         found, right = report.problems, f"Nothing is wrong ({', '.join(report.checked)})"
-        text = Text(counted(len(found), "finding"), "bold yellow") if found else Text(right, "bold green")
-        terminal.out.print(text)
+        terminal.print((counted(len(found), "finding"), "bold yellow") if found else (right, "bold green"))
     raise typer.Exit(1 if report.problems else 0)
 
 
@@ -54,7 +51,7 @@ def describe(
         found = client.call("GET", "descriptions")["descriptions"]
     terminal.rows("descriptions", found)
     if not found and not as_json:
-        terminal.out.print('There is none: sakuin describe "Mathematics for junior high schools"')
+        terminal.print('There is none: sakuin describe "Mathematics for junior high schools"')
 
 
 def gaps(
@@ -64,22 +61,16 @@ def gaps(
 ) -> None:
     """List what was asked in the last 30 days without a good answer, the most frequent first."""
     with reporting_errors(as_json) as terminal, terminal.waiting():
-        client = deployment(data)
-        remedy = client.call("GET", "gaps", gap) if gap else None
-        found = None if gap else client.call("GET", "gaps")
+        found = deployment(data).call("GET", "gaps", *filter(None, (gap,)))
     if as_json:
-        terminal.document(dict(remedy or found or {}))
-    elif remedy:
-        terminal.line("heading", "dim", remedy["heading"])
-        if remedy["words"]:
-            terminal.line("words that nothing has", "dim", ", ".join(remedy["words"]))
-        for one in remedy["nearest"]:
-            terminal.line(f"nearest {one['similarity']:.2f}", "dim", f"{one['title']}  {one['id']}")
-        for question in remedy["gap"]["questions"]:
-            terminal.line("asked", "dim", question)
-    elif found:
+        terminal.document(found)
+    elif gap:
+        nearest = [f"{one['similarity']:.2f} {one['title']}  {one['id']}" for one in found["nearest"]]
+        lists = {"words that nothing has": found["words"], "nearest": nearest, "asked": found["gap"]["questions"]}
+        terminal.fields({"heading": found["heading"], **{name: "\n".join(lines) for name, lines in lists.items()}})
+    else:
         terminal.rows("gaps", [{name: row[name] for name in _GAP} for row in found["gaps"]])
         if not found["is_recorded"]:
-            terminal.out.print("Questions are not recorded: deploy with RecordRefusedQuestions=true")
+            terminal.print("Questions are not recorded: deploy with RecordRefusedQuestions=true")
         elif not found["gaps"]:
-            terminal.out.print("No question was without a good answer")
+            terminal.print("No question was without a good answer")

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from sakuin_cli.client import DeploymentClient
     from sakuin_cli.rest import Record
 
-_OF_MATERIALS = ("keys", "pages", "words", "learns")
+_OF_MATERIALS = ("keys", "rows")
 _OF_TABLES = ("tables",)
 
 
@@ -51,15 +51,12 @@ def _differences(
 
 
 def _show(terminal: Terminal, found: "Sequence[Record]", *, dry_run: bool) -> None:
-    from rich.text import Text
-
-    out = terminal.out
     for one in found:
         done = f" (without --dry-run: {one['repair']})" if dry_run else f" → {one['repair']}"
-        rule, where = (f"{one['rule']:<10}", "yellow"), (one["where"], "bold")
-        out.print(Text.assemble(rule, where, f"  {one['message']}", (done, "dim")))
+        where = (one["where"], "bold")
+        terminal.print((f"{one['rule']:<10}", "yellow"), where, f"  {one['message']}", (done, "dim"))
     if not found:
-        out.print(Text("The index matches its sources.", "bold green"))
+        terminal.print(("The index matches its sources.", "bold green"))
         return
     rest = "nothing was changed" if dry_run else "run it again in a moment to check the repairs"
-    out.print(Text(f"{counted(len(found), 'finding')}; {rest}", "bold yellow"))
+    terminal.print((f"{counted(len(found), 'finding')}; {rest}", "bold yellow"))

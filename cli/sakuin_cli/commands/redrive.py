@@ -50,18 +50,15 @@ def redrive(
 
 
 def _show(terminal: Terminal, letters: Sequence[dict[str, Any]], done: str) -> None:
-    from rich.text import Text
-
     for one in letters:
-        name = (f"{one['queue']} {one['id'][:_SHOWN]}", "bold")
-        terminal.out.print(Text.assemble(name, f"  {one['what']}"))
+        terminal.print((f"{one['queue']} {one['id'][:_SHOWN]}", "bold"), f"  {one['what']}")
         tries = f"tried {counted(one['tries'], 'time')}, since {minute(one['since'])}"
-        terminal.out.print(Text(f"    {one['why']} ({tries})"))
+        terminal.print(f"    {one['why']} ({tries})")
     count = counted(len(letters), "dead letter")
     if done != "dead_letters":
-        terminal.out.print(f"{count} {'discarded' if done == 'discarded' else 'sent again'}")
+        terminal.print(f"{count} {'discarded' if done == 'discarded' else 'sent again'}")
     elif letters:
         advice = "Fix the cause, then send again: sakuin redrive --all, or --id MESSAGE; --discard deletes instead"
-        terminal.out.print(f"{count}. {advice}")
+        terminal.print(f"{count}. {advice}")
     else:
-        terminal.out.print("No dead letters")
+        terminal.print("No dead letters")

@@ -1,8 +1,7 @@
 """`sakuin search`, `chunk`, `read` and `find`: the answers that an agent gets."""
 
-import re
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Annotated, Any
+from collections.abc import Mapping
+from typing import Annotated, Any
 
 import typer
 
@@ -16,11 +15,7 @@ from sakuin_cli.options import (
     MaterialOption,
     TypeOption,
 )
-from sakuin_cli.terminal import Terminal, paragraph, reporting_errors
-
-if TYPE_CHECKING:
-    from rich.console import Console
-    from rich.text import Text
+from sakuin_cli.terminal import Part, Terminal, reporting_errors
 
 KNOWLEDGE = "search_knowledge"
 _CHUNK, _PAGE, _FIND = "get_chunk_by_id", "read_page", "find_text"
@@ -61,61 +56,51 @@ def search(
     if as_json or tool != KNOWLEDGE:
         terminal.document(answer)
     else:
-        show_answer(terminal.out, answer)
+        show_answer(terminal, answer)
 
 
-def show_answer(out: "Console", answer: Mapping[str, Any]) -> None:
+def show_answer(terminal: Terminal, answer: Mapping[str, Any]) -> None:
     """Prints the answer of `search_knowledge`."""
-    from rich.text import Text
-
     if degraded := answer.get("degraded"):
-        out.print(Text(degraded, "bold yellow"))
+        terminal.print((degraded, "bold yellow"))
     if understood := answer.get("understood_as"):
-        out.print(Text.assemble(("Searched for ", "dim"), f'"{understood}"'))
-        out.print()
+        terminal.print(("Searched for ", "dim"), f'"{understood}"\n')
     if not_exact := answer.get("not_exact"):
-        out.print(Text(not_exact, "bold yellow"))
+        terminal.print((not_exact, "bold yellow"))
     if answer.get("no_good_match") or not answer["results"]:
-        out.print(Text.assemble(("No good match", "bold yellow"), f' for "{answer["query"]}"'))
+        terminal.print(("No good match", "bold yellow"), f' for "{answer["query"]}"')
         if answer["results"]:
-            out.print(Text("The nearest:", "dim"))
+            terminal.print(("The nearest:", "dim"))
+    if absent := answer.get("not_in_scope"):
+        terminal.print((f"No text here has: {', '.join(absent)}", "bold yellow"))
     for number, result in enumerate(answer["results"], 1):
-        _show_result(out, number, result)
+        _show_result(terminal, number, result)
     if truncated := answer.get("truncated"):
-        out.print(Text(f"{truncated} (--json has the cursor)", "dim"))
+        terminal.print((f"{truncated} (--json has the cursor)", "dim"))
 
 
-def _show_result(out: "Console", number: int, result: Mapping[str, Any]) -> None:
-    from rich.text import Text
-
-    title = ((f"{number:>2}  ", "dim"), (result["title"], "bold"), "  ", (result["type"], "magenta"), "  ")
-    out.print(Text.assemble(*title, _bar(float(result["similarity"]))))
+def _show_result(terminal: Terminal, number: int, result: Mapping[str, Any]) -> None:
+    terminal.print((f"{number:>2}  ", "dim"), (result["title"], "bold"), "  ", *_bar(float(result["similarity"])))
     # A link must stay on one line.
-    out.print(Text.assemble(" " * _INDENT, (result["url"], "cyan")))
+    terminal.print(" " * _INDENT, (result["url"], "cyan"))
     # Rules may have taken it from the beginning of the text.
-    for learned in (item for item in result["learns"] if item not in result["excerpt"]):
-        paragraph(out, Text(f"・{learned}"))
-    paragraph(out, _marked(Text(result["excerpt"], "dim"), result.get("matched", ())))
-    out.print()
+    excerpt = result.get("excerpt", "")
+    for learned in (item for item in result.get("learns", ()) if item not in excerpt):
+        terminal.print(f"・{learned}", indent=_INDENT)
+    terminal.print((excerpt, "dim"), indent=_INDENT)
+    if missing := result.get("missing"):
+        terminal.print((f"It lacks: {', '.join(missing)}", "yellow"), indent=_INDENT)
+    terminal.print()
 
 
-def _marked(text: "Text", words: Sequence[str]) -> "Text":
-    """Prints the matched words of `text` in bold."""
-    for word in words:
-        text.highlight_regex(f"(?i){re.escape(word)}", "bold")
-    return text
-
-
-def _bar(similarity: float) -> "Text":
+def _bar(similarity: float) -> tuple[Part, ...]:
     """Returns a similarity of 0-1 as a bar and a number."""
-    from rich.text import Text
-
     full = min(_BAR, max(0, round(similarity * _BAR)))
-    return Text.assemble(("█" * full, "green"), ("░" * (_BAR - full), "dim"), (f" {similarity:.2f}", "green"))
+    return ("█" * full, "green"), ("░" * (_BAR - full), "dim"), (f" {similarity:.2f}", "green")
 
 
 def chunk(
-    id: Annotated[str, typer.Argument(metavar="ID", help="material#anchor: the `id` of a search result.")],
+    id: Annotated[str, typer.Argument(metavar="ID", help="material#anchor, or the link of a search result.")],
     as_json: JsonOption = False,
     data: DataOption = None,
 ) -> None:
@@ -128,19 +113,14 @@ def chunk(
 
 
 def _show_chunk(terminal: Terminal, chunk: Mapping[str, Any]) -> None:
-    from rich.text import Text
-
-    out = terminal.out
-    out.print(Text.assemble((chunk["title"], "bold"), "  ", (chunk["type"], "magenta")))
-    out.print(Text(chunk["url"], "cyan"))
-    out.print()
+    terminal.print((chunk["title"], "bold"), "  ", (chunk["type"], "magenta"))
+    terminal.print((chunk["url"], "cyan"), "\n")
     for line in chunk["content"].splitlines():
-        paragraph(out, Text(line))
-    out.print()
-    out.print(Text("What you can learn here", "bold"))
+        terminal.print(line, indent=_INDENT)
+    terminal.print(("\nWhat you can learn here", "bold"))
     for learned in chunk["learns"]:
-        paragraph(out, Text(f"・{learned}"))
-    out.print()
+        terminal.print(f"・{learned}", indent=_INDENT)
+    terminal.print()
     details = {name: None if chunk[name] == "" else chunk[name] for name in _DETAILS}
     terminal.fields({**details, "prerequisites": ", ".join(chunk["prerequisites"]) or None})
 
@@ -174,14 +154,13 @@ def read(
 
 def find(
     text: Annotated[str, typer.Argument(metavar="TEXT", help="An exact text, in any case.")],
-    is_pattern: Annotated[bool, typer.Option("--pattern", "-E", help="TEXT is a regular expression.")] = False,
     material: MaterialOption = None,
     folder: FolderOption = None,
     as_json: JsonOption = False,
     data: DataOption = None,
 ) -> None:
     """Find the lines of pages that have an exact text, as find_text returns them."""
-    wanted = {"pattern" if is_pattern else "text": text, "material": material, "in": folder}
+    wanted = {"text": text, "material": material, "in": folder}
     with reporting_errors(as_json) as terminal, terminal.waiting():
         answers = agent_of(settings_of(data), _FIND).pages(_FIND, {**wanted, "max_tokens": _MOST_TOKENS})
         places = [place for answer in answers for place in answer["places"]]

@@ -4,20 +4,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from sakuin.errors import Invalid, Unavailable
+from sakuin.errors import Invalid
 
 from sakuin_cli.connections import deployment, deployment_of, project_of, settings_of
 from sakuin_cli.files import read_bytes
 from sakuin_cli.options import DataOption, JsonOption, ProjectOption, TimeoutOption
 from sakuin_cli.terminal import reporting_errors
-from sakuin_cli.waiting import poll
 
 if TYPE_CHECKING:
     from sakuin_cli.client import DeploymentClient
     from sakuin_cli.rest import Record
-
-# Lambda accepts requests of 6 MB; larger documents are uploaded to the bucket.
-REQUEST_BYTES = 4_000_000
 
 NameOption = Annotated[str | None, typer.Option("--name", metavar="N", help="The name.")]
 ThresholdOption = Annotated[
@@ -52,15 +48,13 @@ def put(
         document = _document(file)
         with terminal.progress("storing"):
             if id is None:
-                project_id = settings.project_id(project)
-                called = name or file.stem
-                table = create_table(
-                    client, project_id, called, document, chunk_threshold_chars=chunk_threshold, seconds=timeout
-                )
+                members = {"name": name or file.stem, "chunk_threshold_chars": chunk_threshold}
+                place = ("POST", "projects", settings.project_id(project), "tables")
+                table = client.store_table(*place, members=members, document=document, seconds=timeout)
             else:
-                table = _replace_table(client, id, document, seconds=timeout)
+                table = client.store_table("PUT", "tables", id, members={}, document=document, seconds=timeout)
                 if (name, chunk_threshold) != (None, None):
-                    client.change_table(id, name=name, chunk_threshold_chars=chunk_threshold)
+                    _change(client, id, name, chunk_threshold)
     terminal.fields({"table_id": table["id"], "version": table["version"]})
 
 
@@ -76,7 +70,7 @@ def change(
     if (name, chunk_threshold) == (None, None):
         raise typer.BadParameter("Give --name or --chunk-threshold", param_hint="--chunk-threshold")
     with reporting_errors(as_json) as terminal:
-        table = deployment(data).change_table(id, name=name, chunk_threshold_chars=chunk_threshold)
+        table = _change(deployment(data), id, name, chunk_threshold)
     changed = {"name": table["name"], "chunk_threshold_chars": table["chunk_threshold_chars"]}
     terminal.fields({"table_id": table["id"], "version": table["version"], **changed})
 
@@ -129,34 +123,13 @@ def synonyms(
         terminal.document({"project_id": project_id, "groups": groups})
     else:
         for group in groups:
-            terminal.out.print(", ".join(group))
+            terminal.print(", ".join(group))
 
 
-def create_table(
-    client: "DeploymentClient",
-    project_id: str,
-    name: str,
-    document: bytes,
-    *,
-    chunk_threshold_chars: int | None = None,
-    seconds: float,
-) -> "Record":
-    """Creates a Table; waits at most `seconds` for the import of a large document."""
-    if len(document) <= REQUEST_BYTES:
-        return client.create_table(
-            project_id, name=name, document=document, chunk_threshold_chars=chunk_threshold_chars
-        )
-    announced = client.announce_table(
-        project_id, name=name, size=len(document), chunk_threshold_chars=chunk_threshold_chars
-    )
-    return _imported(client, announced, document, seconds)
-
-
-def _replace_table(client: "DeploymentClient", table_id: str, document: bytes, *, seconds: float) -> "Record":
-    if len(document) <= REQUEST_BYTES:
-        return client.replace_table(table_id, document=document)
-    announced = client.call("POST", "tables", table_id, "uploads", json={"size": len(document)})
-    return _imported(client, announced, document, seconds)
+def _change(client: "DeploymentClient", id: str, name: str | None, chunk_threshold: int | None) -> "Record":
+    members = {"name": name, "chunk_threshold_chars": chunk_threshold}
+    request = {member: value for member, value in members.items() if value is not None}
+    return client.call("PATCH", "tables", id, json=request)
 
 
 def _groups(file: Path) -> list[tuple[str, ...]]:
@@ -167,20 +140,6 @@ def _groups(file: Path) -> list[tuple[str, ...]]:
     if found.problems:
         raise Invalid(f"{file}: {' '.join(found.problems)} Correct the file; the project's synonyms stay as they were")
     return list(found.groups)
-
-
-def _imported(client: "DeploymentClient", announced: "Record", document: bytes, seconds: float) -> "Record":
-    client.upload(announced["upload"], document)
-    table: Record = announced["table"]
-    for _ in poll(seconds):
-        table = client.call("GET", "tables", table["id"])
-        if not table["pending_upload"]:
-            break
-    if table["pending_upload"]:
-        raise Unavailable(f"The table {table['id']} is uploaded, but was not imported within {seconds:g} seconds")
-    if table["import_error"]:
-        raise Invalid(f"The table {table['id']} was not imported: {table['import_error']}")
-    return table
 
 
 def _document(file: Path) -> bytes:

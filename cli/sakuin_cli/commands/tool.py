@@ -44,7 +44,9 @@ def create(
     """Create a Search Tool; with --wait, exit code 1 if it was not indexed."""
     with reporting_errors(as_json) as terminal:
         client, project_id = project_of(data, project)
-        tool = client.create_tool(project_id, table_id=table, json_path=json_path, name=name, description=description)
+        place = {"table_id": table, "json_path": json_path}
+        request = {"type": "search", "name": name, "description": description, **place}
+        tool = client.call("POST", "projects", project_id, "tools", json=request)
         with terminal.progress("indexed") as on_progress:
             for _ in poll(timeout) if wait else ():
                 tool = client.call("GET", "tools", tool["id"])

@@ -1,146 +1,99 @@
-"""The measures of a ranking, and the figures of a run: all questions, by half and by category."""
+"""The figures of a run, by ir-measures: of all questions and of each category, and the bounds that they miss."""
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from math import fsum, log2
+from math import fsum, isfinite
 from typing import Literal
 
-from sakuin.retrieval.weights import NEAREST
+from sakuin.errors import Invalid
 
-from sakuin_cli.evaluation.labels import LabelledQuestion
-from sakuin_cli.evaluation.statistics import Estimate, Resamples
+from sakuin_cli.evaluation.run import DEPTH, Answer
 
 WHOLE = "all"
-# The depth of MRR and nDCG; agents ask for fewer results.
-DEPTH = 10
+RECOGNISED, REFUSED, CHANGED = "recognised", "refused", "changed"
+# Means by measure, by group.
+Figures = Mapping[str, Mapping[str, float]]
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
-    """The answer to a question: the ids, best first, and whether it is `no_good_match`.
+class Bound:
+    """A figure's least (`min`) or greatest (`max`) value, of all questions or of a category; `seen` is that of a run.
 
-    `changed`: the share of its words in the index that were not searched as typed; None if the index has none.
+    `seen` is None if no question has the measure.
     """
 
-    ranking: tuple[str, ...]
-    refused: bool = False
-    changed: float | None = None
+    side: Literal["min", "max"]
+    measure: str
+    value: float
+    group: str = WHOLE
+    seen: float | None = None
+
+    def __str__(self) -> str:
+        of = "" if self.group == WHOLE else f"{self.group}:"
+        seen = "no question has this measure" if self.seen is None else f"{self.seen:.3f}"
+        return f"{of}{self.measure} {'≥' if self.side == 'min' else '≤'} {self.value:g}: {seen}"
 
 
-@dataclass(frozen=True, slots=True)
-class Group:
-    """The figures of some questions by measure; a measure without questions is left out."""
+def values(answers: Sequence[Answer], k: int) -> list[dict[str, float]]:
+    """Returns the value of each measure for each answer; a measure that does not apply to it is left out.
 
-    name: str
-    questions: int
-    figures: Mapping[str, Estimate]
-
-
-def measures(k: int) -> tuple[str, ...]:
-    """Returns the names of the measures of a ranking, in their order."""
-    return (f"recall@{k}", f"hit@{k}", f"MRR@{DEPTH}", f"nDCG@{DEPTH}")
-
-
-RECOGNISED = "recognised"
-REFUSED = "refused"
-CHANGED = "changed"
-
-
-# agent               what an agent gets: a refused question has the nearest results alone
-# order and refusals  the order without the threshold, and the refusals
-# order               the order only, for rankings to which the threshold does not apply
-View = Literal["agent", "order and refusals", "order"]
-
-
-def values(question: LabelledQuestion, asked: Answer, *, k: int, view: View) -> dict[str, float]:
-    """Returns the value of each measure for a question.
-
-    `recognised` is 1 for a refused question without an answer, `refused` is 1 for a refused one with an answer.
+    `recognised` is 1 for a question without an answer that has no good match, `refused` for another one that has none.
     `changed` is the share of correct words that were not searched as typed.
     """
-    refused = float(asked.refused)
-    changed = {} if asked.changed is None else {CHANGED: asked.changed}
-    if not question.gold:
-        return changed if view == "order" else {RECOGNISED: refused, **changed}
-    ranking = asked.ranking[:NEAREST] if view == "agent" and asked.refused else asked.ranking
-    found = (
-        recall_at(ranking, question.gold, k=k),
-        hit_at(ranking, question.gold, k=k),
-        reciprocal_rank(ranking, question.gold),
-        ndcg_at(ranking, question.gold),
-    )
-    measured = {**dict(zip(measures(k), found, strict=True)), **changed}
-    return measured if view == "order" else {**measured, REFUSED: refused}
+    from ir_measures import RR, R, Success, iter_calc, nDCG
 
-
-def groups(
-    questions: Sequence[LabelledQuestion], asked: Sequence[Answer], *, k: int, view: View, resamples: Resamples
-) -> list[Group]:
-    """Returns the figures of all questions, each half, and each category, in the order of the labels."""
-    each = [values(question, one, k=k, view=view) for question, one in zip(questions, asked, strict=True)]
-    return [
-        Group(name, len(places), _figures([each[place] for place in places], k, resamples))
-        for name, places in _places(questions).items()
-    ]
-
-
-def _places(questions: Iterable[LabelledQuestion]) -> dict[str, list[int]]:
-    whole: list[int] = []
-    halves: dict[str, list[int]] = {}
-    categories: dict[str, list[int]] = {}
-    for place, question in enumerate(questions):
-        whole.append(place)
-        if question.half is not None:
-            halves.setdefault(question.half, []).append(place)
-        categories.setdefault(question.category, []).append(place)
-    # A category may have the name of a half or of the whole.
-    named = {name if name not in (WHOLE, *halves) else f"{name} (category)": at for name, at in categories.items()}
-    # A single half is the whole.
-    return {WHOLE: whole, **(dict(sorted(halves.items())) if len(halves) > 1 else {}), **named}
-
-
-def _figures(each: Sequence[Mapping[str, float]], k: int, resamples: Resamples) -> dict[str, Estimate]:
-    found = {}
-    for name in (*measures(k), RECOGNISED, REFUSED, CHANGED):
-        estimate = resamples.estimate([one[name] for one in each if name in one])
-        if estimate is not None:
-            found[name] = estimate
+    found: list[dict[str, float]] = [{} if each.changed is None else {CHANGED: each.changed} for each in answers]
+    # ir-measures orders results by score, and questions have names.
+    gold = {str(at): dict.fromkeys(each.question.gold or (), 1) for at, each in enumerate(answers)}
+    rankings = {
+        str(at): {id: -float(place) for place, id in enumerate(each.ranking)} for at, each in enumerate(answers)
+    }
+    names = {R @ k: f"recall@{k}", Success @ k: f"hit@{k}", RR @ DEPTH: f"MRR@{DEPTH}", nDCG @ DEPTH: f"nDCG@{DEPTH}"}
+    judged = {name: ids for name, ids in gold.items() if ids}
+    for metric in iter_calc(list(names), judged, rankings) if judged else ():
+        found[int(metric.query_id)][names[metric.measure]] = float(metric.value)
+    for each, measured in zip(answers, found, strict=True):
+        measured[RECOGNISED if each.question.gold == () else REFUSED] = float(each.opened is None)
     return found
 
 
-def recall_at(ranking: Sequence[str], gold: Collection[str], *, k: int) -> float:
-    """Returns the share of the relevant ids among the first `k`; an id that occurs twice counts at its first place.
-
-    Manning, Raghavan, Schütze: Introduction to Information Retrieval, 2008, 8.3: over all relevant ids, so that a
-    question with more than `k` of them cannot reach 1.
-    """
-    return len(set(gold).intersection(ranking[:k])) / len(set(gold))
-
-
-def hit_at(ranking: Sequence[str], gold: Collection[str], *, k: int) -> float:
-    """Returns 1 if a relevant id is among the first `k`, else 0; also called success@k."""
-    return float(not set(gold).isdisjoint(ranking[:k]))
+def figures(answers: Sequence[Answer], k: int) -> Figures:
+    """Returns the means of all questions, and of each category if there are several."""
+    groups: dict[str, list[dict[str, float]]] = {WHOLE: []}
+    for answer, measured in zip(answers, values(answers, k), strict=True):
+        groups[WHOLE].append(measured)
+        groups.setdefault(answer.question.category, []).append(measured)
+    if len(groups) == 2:
+        groups = {WHOLE: groups[WHOLE]}
+    order = (f"recall@{k}", f"hit@{k}", f"MRR@{DEPTH}", f"nDCG@{DEPTH}", REFUSED, RECOGNISED, CHANGED)
+    return {group: {"questions": len(each), **_means(each, order)} for group, each in groups.items()}
 
 
-def reciprocal_rank(ranking: Sequence[str], gold: Collection[str]) -> float:
-    """Returns 1 / the rank of the first relevant id, 0 if none is among the first `DEPTH`.
-
-    Its mean is MRR (Voorhees: The TREC-8 Question Answering Track Report, 1999), with the cutoff of MS MARCO's MRR@10.
-    """
-    right = set(gold)
-    return next((1 / place for place, id in enumerate(ranking[:DEPTH], 1) if id in right), 0.0)
+def _means(measured: Sequence[Mapping[str, float]], names: Iterable[str]) -> dict[str, float]:
+    columns = {name: [each[name] for each in measured if name in each] for name in names}
+    return {name: round(fsum(column) / len(column), 6) for name, column in columns.items() if column}
 
 
-def ndcg_at(ranking: Sequence[str], gold: Collection[str]) -> float:
-    """Returns the gain 1 / log2(rank + 1) of the relevant ids among the first `DEPTH`, divided by the ideal gain.
+def bound_of(side: Literal["min", "max"], text: str) -> Bound:
+    """Parses a bound such as `recall@5=0.85` or `kana-only:recall@5=0.92`; raises `Invalid`."""
+    name, _, value = text.rpartition("=")
+    group, _, measure = name.rpartition(":")
+    try:
+        number = float(value)
+    except ValueError:
+        number = float("nan")
+    if not measure or not isfinite(number):
+        raise Invalid(f"{text} is no bound: write recall@5=0.85, or kana-only:recall@5=0.92 for a category")
+    return Bound(side, measure, number, group or WHOLE)
 
-    Järvelin, Kekäläinen: Cumulated gain-based evaluation of IR techniques, 2002, with binary relevance.
-    """
-    right = set(gold)
-    first = {id: place for place, id in reversed(list(enumerate(ranking[:DEPTH], 1))) if id in right}
-    possible = fsum(_gain(place) for place in range(1, min(DEPTH, len(right)) + 1))
-    return fsum(map(_gain, first.values())) / possible
 
-
-def _gain(place: int) -> float:
-    return 1 / log2(place + 1)
+def missed(bounds: Iterable[Bound], of: Figures) -> list[Bound]:
+    """Returns the bounds that the figures miss; one of a measure without questions is missed, too."""
+    found = []
+    for bound in bounds:
+        seen = of.get(bound.group, {}).get(bound.measure)
+        sign = 1 if bound.side == "min" else -1
+        # A mean may differ in the last bit.
+        if seen is None or sign * (seen - bound.value) < -1e-9:
+            found.append(Bound(bound.side, bound.measure, bound.value, bound.group, seen))
+    return found

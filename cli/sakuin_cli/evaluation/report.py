@@ -1,91 +1,50 @@
-"""The report of a run: figures, comparison with an earlier run, and missed floors."""
+"""The report of a run on the terminal."""
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
-from typing import Any, Literal
+from collections.abc import Sequence
 
-from sakuin_cli.evaluation.figures import CHANGED, RECOGNISED, REFUSED, Group, measures
-from sakuin_cli.evaluation.floors import Floor, Missed, missed
-from sakuin_cli.evaluation.run import AGENT, Comparison, EvaluationRun, compared
-from sakuin_cli.evaluation.statistics import CONFIDENCE, MeanDifference, Resamples
+from sakuin_cli.evaluation.figures import Bound, Figures
+from sakuin_cli.evaluation.run import Answer, Run
+from sakuin_cli.terminal import Terminal
 
-# The kinds of failures; `k` is the number of results that count.
-KINDS = {
-    "missed": "no relevant result among the first {k}",
-    "partly": "some relevant results not among the first {k}",
-    "refused": "refused, though there is an answer",
-    "answered": "answered, though there is none",
+_KINDS = {
+    "no good match": "without a good match",
+    "missed": "without an expected link among the first {k}",
+    "answered": "answered, though nothing answers them",
 }
-_SIGNIFICANT = 0.05
+_SHOWN = 3
 
 
-@dataclass(frozen=True, slots=True)
-class Report:
-    """A run with its figures. The floors apply to the answers of an agent."""
-
-    run: EvaluationRun
-    figures: Mapping[str, Sequence[Group]]
-    comparison: Comparison | None
-    missed: tuple[Missed, ...]
-
-    @property
-    def agent(self) -> Sequence[Group]:
-        """Returns the figures of an agent's answers, in groups."""
-        return self.figures[AGENT]
-
-    @property
-    def variants(self) -> Sequence[Group]:
-        """Returns the figures of all questions, by variant."""
-        return [Group(name, some[0].questions, some[0].figures) for name, some in self.figures.items()]
-
-    @property
-    def without_answer(self) -> int:
-        """Returns the number of questions without an answer."""
-        return sum(not question.gold for question in self.run.questions)
-
-    @property
-    def is_clean(self) -> bool:
-        """Returns whether no floor is missed and no line is bad."""
-        return not self.missed and not self.run.bad_lines
-
-    def as_json(self) -> dict[str, Any]:
-        run = self.run
-        return {
-            "tool": run.tool,
-            "k": run.k,
-            "questions": len(run.questions),
-            "confidence": CONFIDENCE,
-            "variants": {name: {group.name: _group(group) for group in some} for name, some in self.figures.items()},
-            "comparison": asdict(self.comparison) if self.comparison else None,
-            "missed": [{**asdict(one.floor), "seen": one.seen} for one in self.missed],
-            "failures": [asdict(failure) for failure in run.failures],
-            "bad_lines": [asdict(line) for line in run.bad_lines],
-            "index_state": run.index_state,
-        }
+def show_run(terminal: Terminal, run: Run, figures: Figures, missed: Sequence[Bound]) -> None:
+    """Prints the questions that fail, what is no question, the figures, and last the bounds that they miss."""
+    if run.index_state is not None:
+        state = f"The tool's index is not ready ({run.index_state}): this is what is indexed so far"
+        terminal.print((state, "bold yellow"))
+    for kind, title in _KINDS.items():
+        failed = [answer for answer in run.answers if answer.failure(run.k) == kind]
+        if failed:
+            terminal.print((f"{len(failed)} of {len(run.answers)} {title.format(k=run.k)}", "bold"))
+        for answer in failed:
+            _show_failure(terminal, answer)
+    for line in run.bad_lines:
+        terminal.print((f"line {line.line} ", "bold red"), f"is left out: {line.reason}")
+    columns = dict.fromkeys((name for means in figures.values() for name in means), "–")
+    numbers = {
+        group: {name: f"{mean:.{3 * (name != 'questions')}f}" for name, mean in means.items()}
+        for group, means in figures.items()
+    }
+    terminal.rows("figures", [{"": group, **columns, **numbers[group]} for group in figures])
+    failed_count = sum(answer.failure(run.k) is not None for answer in run.answers)
+    style = "bold yellow" if failed_count else "bold green"
+    terminal.print((f"{len(run.answers)} questions to {run.tool or 'search_knowledge'}, {failed_count} listed", style))
+    for bound in missed:
+        terminal.print(("missed ", "bold red"), str(bound))
 
 
-def report_of(run: EvaluationRun, *, before: EvaluationRun | None = None, floors: Iterable[Floor] = ()) -> Report:
-    """Returns the report of a run, compared with `before` if given."""
-    resamples = Resamples()
-    figures = run.figures(resamples)
-    comparison = compared(before, run, resamples) if before is not None else None
-    return Report(run, figures, comparison, tuple(missed(floors, figures[AGENT])))
-
-
-def measured_in(groups: Sequence[Group], k: int) -> tuple[str, ...]:
-    """Returns the measures that a group has, in their order."""
-    return tuple(
-        name for name in (*measures(k), REFUSED, RECOGNISED, CHANGED) if any(name in one.figures for one in groups)
-    )
-
-
-def direction_of(measure: str, change: MeanDifference) -> Literal["up", "down", ""]:
-    """Returns whether a measure got significantly better (`up`) or worse (`down`)."""
-    if change.p >= _SIGNIFICANT:
-        return ""
-    # Fewer refusals and fewer changed words are better.
-    return "up" if (change.change > 0) is (measure not in (REFUSED, CHANGED)) else "down"
-
-
-def _group(group: Group) -> dict[str, Any]:
-    return {"questions": group.questions, **{name: asdict(estimate) for name, estimate in group.figures.items()}}
+def _show_failure(terminal: Terminal, answer: Answer) -> None:
+    question = answer.question
+    terminal.print("  ", (question.query, "yellow"), f"  {question.category}, line {question.line}")
+    if question.gold:
+        terminal.print("    expected ", (question.gold[0], "cyan"))
+    terminal.print(f"    {answer.why}")
+    names = " / ".join(result.title or result.id for result in answer.results[:_SHOWN])
+    terminal.print((f"    first: {names or 'nothing'}", "dim"))

@@ -1,125 +1,161 @@
-"""One run: the questions, their answers in each variant, and the failures."""
+"""A run: the answers of a deployment to golden questions."""
 
 import json
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+import time
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from typing import Any, Literal
 
-from sakuin.errors import Invalid
-from sakuin.explain.explanation import ExplainedHit
-from sakuin.retrieval.vectors import SearchMode
+from sakuin.errors import Invalid, Unavailable
+from sakuin.retrieval.weights import NEAREST
 
-from sakuin_cli.evaluation.figures import Answer, Group, View, groups, values
-from sakuin_cli.evaluation.labels import BadLine, LabelledQuestion
-from sakuin_cli.evaluation.statistics import MeanDifference, Resamples, mean_difference
+from sakuin_cli.client import DeploymentClient
+from sakuin_cli.evaluation.questions import BadLine, Question
+from sakuin_cli.terminal import OnProgress
 
-_FORMAT = 1
+# So many results are asked for: the depth of MRR and nDCG. Agents ask for fewer.
+DEPTH = 10
+_FORMAT = 2
+# As many as a local stack answers at once.
+_AT_ONCE = 3
+_PAUSES = (1.0, 3.0)
 
-# An agent's answers: a refused question has the nearest results alone. The other variants measure the ranking, of both
-# legs of the search and of each alone.
-AGENT, BOTH = "agent", "both legs"
-SINGLE_LEGS: Mapping[str, SearchMode] = {"words only": "words", "vectors only": "vectors"}
-
-# missed    none of the relevant ids is among the first k
-# partly    only some of them are
-# refused   the index refuses a question that has an answer
-# answered  the index answers a question that has none
-FailureKind = Literal["missed", "partly", "refused", "answered"]
+# no good match   the answer is `no_good_match`, and the question has an answer
+# missed          no expected id is among the first k results
+# answered        the answer has a good match, and the question has no answer
+Failure = Literal["no good match", "missed", "answered"]
 
 
 @dataclass(frozen=True, slots=True)
-class FailedQuestion:
-    """A failed question: the first results, a relevant id that is missing, and why."""
+class Result:
+    """A result with its link."""
 
-    question: LabelledQuestion
-    kind: FailureKind
-    shown: tuple[ExplainedHit, ...]
-    expected: str | None
-    why: str
+    id: str
+    title: str
+    url: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class EvaluationRun:
-    """The answers to `questions`, by variant one `Answer` per question. `tool` None is `search_knowledge`.
+class Answer:
+    """The results of a question, best first, and whether they are no good match (`refused`).
+
+    `changed`: the share of its words in the index that were not searched as typed; None if the index has none. `why`
+    says why an expected id, or any good match, is not there.
+    """
+
+    question: Question
+    results: tuple[Result, ...]
+    refused: bool = False
+    changed: float | None = None
+    why: str = ""
+
+    @property
+    def opened(self) -> Result | None:
+        """Returns the result that an agent opens; None without a good match."""
+        return None if self.refused or not self.results else self.results[0]
+
+    @property
+    def ranking(self) -> list[str]:
+        """Returns the ids that an agent gets: without a good match, the nearest alone. One that comes twice is one."""
+        return list(dict.fromkeys(result.id for result in self.results))[: NEAREST if self.refused else None]
+
+    def failure(self, k: int) -> Failure | None:
+        """Returns how the question fails if `k` results count; None if it does not."""
+        gold = self.question.gold
+        if gold == ():
+            return None if self.opened is None else "answered"
+        if self.opened is None:
+            return "no good match"
+        return "missed" if gold and not set(gold).intersection(self.ranking[:k]) else None
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """The answers of a deployment at `url`. `tool` None is `search_knowledge`, `k` is how many results count.
 
     `index_state` is set if the index of a tool was not ready during the run.
     """
 
+    url: str
     tool: str | None
     k: int
-    questions: tuple[LabelledQuestion, ...]
-    answers: Mapping[str, tuple[Answer, ...]]
-    failures: tuple[FailedQuestion, ...] = ()
+    answers: tuple[Answer, ...]
     bad_lines: tuple[BadLine, ...] = ()
     index_state: str | None = None
-
-    @property
-    def name(self) -> str:
-        return self.tool or "search_knowledge"
-
-    def figures(self, resamples: Resamples) -> dict[str, list[Group]]:
-        """Returns the figures of each variant; the first is an agent's answers."""
-        asked = {AGENT: self.answers[BOTH], **self.answers}
-        return {
-            name: groups(self.questions, answers, k=self.k, view=self.view(name), resamples=resamples)
-            for name, answers in asked.items()
-        }
-
-    def view(self, variant: str) -> View:
-        """Returns what is measured in a variant."""
-        # An agent gets both searches together.
-        if variant in SINGLE_LEGS:
-            return "order"
-        return "agent" if variant == AGENT else "order and refusals"
-
-    def as_json(self) -> dict[str, Any]:
-        return {"format": _FORMAT, **asdict(self)}
+    format: int = _FORMAT
 
 
-@dataclass(frozen=True, slots=True)
-class Comparison:
-    """The change of each measure over the questions of both runs; `left_out` counts those of one run only."""
+def ask_all(
+    client: DeploymentClient,
+    questions: Sequence[Question],
+    *,
+    tool: str | None = None,
+    k: int = 5,
+    index: str | None = None,
+    on_progress: OnProgress = lambda _phase, _done, _total: None,
+    sleep: Callable[[float], None] = time.sleep,
+) -> Run:
+    """Asks the questions, as an agent does. One that is not valid becomes a bad line.
 
-    differences: Mapping[str, MeanDifference]
-    left_out: int
+    `index` names an index version; None is the live one. `sleep` waits between two attempts while the deployment does
+    not answer.
+    """
+
+    def ask(question: Question) -> Mapping[str, Any] | BadLine:
+        expected = next(iter(question.gold or ()), None)
+        for pause in (*_PAUSES, None):
+            try:
+                found = client.explain(
+                    question.query, tool=tool, expected=expected, top_k=k, depth=max(k, DEPTH), index=index
+                )
+                if degraded := found.get("degraded"):
+                    # A degraded search is no measurement.
+                    raise Unavailable(degraded)
+                return found
+            except Invalid as error:
+                return BadLine(question.line, str(error))
+            except Unavailable:
+                if pause is None:
+                    raise
+                sleep(pause)
+        raise AssertionError
+
+    answers: list[Answer] = []
+    bad: list[BadLine] = []
+    states: list[str] = []
+    with ThreadPoolExecutor(_AT_ONCE) as pool:
+        for done, (question, found) in enumerate(zip(questions, pool.map(ask, questions), strict=True), 1):
+            on_progress("asked", done, len(questions))
+            if isinstance(found, BadLine):
+                bad.append(found)
+                continue
+            answers.append(_answer(question, found))
+            states += [state for state in (found["index_state"],) if state not in (None, "ready")]
+    return Run(str(client.http.base_url), tool, k, tuple(answers), tuple(bad), next(iter(states), None))
 
 
-def run_in(text: str) -> EvaluationRun:
+def _answer(question: Question, found: Mapping[str, Any]) -> Answer:
+    results = tuple(Result(hit["id"], hit["title"], hit.get("url")) for hit in found["results"])
+    understood = found["understood"]
+    words = understood.get("known")
+    changed = len(understood["changed"]) / len(words) if words else None
+    if expected := found["expected"]:
+        why = expected["why"]
+    else:
+        best = found["results"][0]["similarity"] if found["results"] else 0
+        why = f"The best result has a similarity of {best:.2f}, the threshold is {found['threshold']:.2f}."
+    return Answer(question, results, bool(found["refused"]), changed, why)
+
+
+def run_in(text: str) -> Run:
     """Parses a saved run; raises `Invalid`."""
     from pydantic import TypeAdapter
 
     try:
-        saved = json.loads(text)
-        run = TypeAdapter(EvaluationRun).validate_python(saved)
-        is_whole = BOTH in run.answers
-        is_whole = is_whole and all(len(given) == len(run.questions) for given in run.answers.values())
-        if saved["format"] != _FORMAT or not is_whole:
-            raise ValueError("another format, or cut short")
-    except (ValueError, KeyError) as error:
-        raise Invalid("Not a saved run: give a file that `sakuin eval --save` has written") from error
-    return run
-
-
-def compared(before: EvaluationRun, after: EvaluationRun, resamples: Resamples) -> Comparison:
-    """Compares the answers of an agent, question by question; a question with other ids counts as another one."""
-    if before.k != after.k:
-        raise Invalid(f"The saved run was made with --k {before.k}: give the same to compare")
-    if before.tool != after.tool:
-        raise Invalid(f"The saved run asked {before.name}, not {after.name}")
-    old, new = _values(before), _values(after)
-    both = [key for key in new if key in old]
-    names = dict.fromkeys(name for key in both for name in new[key])
-    found = {}
-    for name in names:
-        pairs = [(old[key][name], new[key][name]) for key in both if name in old[key] and name in new[key]]
-        if (change := mean_difference([one for one, _ in pairs], [two for _, two in pairs], resamples)) is not None:
-            found[name] = change
-    return Comparison(found, len(old) + len(new) - 2 * len(both))
-
-
-def _values(run: EvaluationRun) -> dict[tuple[str, frozenset[str]], dict[str, float]]:
-    answers: Sequence[Answer] = run.answers[BOTH]
-    return {
-        (question.query, frozenset(question.gold)): values(question, asked, k=run.k, view=run.view(AGENT))
-        for question, asked in zip(run.questions, answers, strict=True)
-    }
+        saved = json.loads(text)["run"]
+        if saved["format"] != _FORMAT:
+            raise ValueError("another format")
+        return TypeAdapter(Run).validate_python(saved)
+    except (ValueError, KeyError, TypeError) as error:
+        raise Invalid("Not a saved run: give a file that `sakuin eval FILE --json` has written") from error

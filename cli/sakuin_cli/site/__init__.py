@@ -1,1 +1,1 @@
-"""An author's site: its files, what a push would do with them, uploads, deletions, and the recipes of `sakuin init`."""
+"""An author's site: its files, what a push would do with them, uploads, deletions, and the files of `init`."""

@@ -6,7 +6,7 @@ from difflib import get_close_matches
 from sakuin.errors import Invalid
 from sakuin.knowledge.learns.authored import LearnsFile, parse_learns, parse_synonyms
 from sakuin.knowledge.names import LEARNS_FILE
-from sakuin.knowledge.validation import Finding
+from sakuin.knowledge.page import Finding
 
 
 def lost_entries(key: str, *, old: bytes, new: bytes, carried: Collection[str]) -> list[str]:

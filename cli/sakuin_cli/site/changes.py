@@ -1,22 +1,29 @@
 """Uploads to the library and deletions from it, until the index has applied them."""
 
 import time
-from collections.abc import Iterator, Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from sakuin.errors import Misconfigured, SakuinError, Unavailable, waiting_for
+from sakuin.knowledge.learns.authored import learns_keys, parse_learns
+from sakuin.knowledge.names import LEARNS_FILE, material_of_key
 
+from sakuin_cli.client import portions
 from sakuin_cli.files import read_bytes
-from sakuin_cli.portions import portions
+from sakuin_cli.site.pages import content_of
 from sakuin_cli.terminal import OnProgress
 from sakuin_cli.waiting import await_upload_results, poll
 
 if TYPE_CHECKING:
+    from sakuin.knowledge.page import IndexedChunk
+
     from sakuin_cli.client import DeploymentClient
     from sakuin_cli.site.library import LibraryFiles
     from sakuin_cli.site.uploads import Upload, Uploads
+
+# The lists that are expected, by material and anchor.
+Waiting = dict[str, Mapping[str, tuple[str, ...]]]
 
 _UPLOADS_AT_ONCE, _UPLOADS_A_REQUEST = 8, 100
 _LATELY_SECONDS = 60.0
@@ -73,6 +80,35 @@ def remove_keys(
     ]
 
 
+def await_learns(library: "LibraryFiles", changes: Sequence[Change], *, seconds: float) -> list[Change]:
+    """Waits until pages have the `learns` of the files that were pushed; a file whose pages still wait is pending.
+
+    Entries that another `learns.yml` may replace, in a folder nearer to the page, are not waited for.
+    """
+    stored = library.etags()
+    waiting: dict[str, Waiting] = {}
+    for one in changes:
+        if one.done and one.path is not None and (one.key or "").endswith(LEARNS_FILE):
+            parsed = parse_learns(read_bytes(one.path))
+            pages = {key: material_of_key(key, prefix=library.prefix) or "" for key in stored if key.endswith(".html")}
+            nearest = {key: next((k for k in learns_keys(key, library.prefix) if k in stored), "") for key in pages}
+            named = {name: parsed.for_material(name) for key, name in pages.items() if nearest[key] == one.key}
+            waiting[one.key or ""] = {name: lists for name, lists in named.items() if lists}
+    for _ in poll(seconds) if any(waiting.values()) else ():
+        indexed = library.client.indexed({name for lists_of in waiting.values() for name in lists_of})
+        for lists_of in waiting.values():
+            for name in [name for name, lists in lists_of.items() if _has_learns(indexed.get(name, ()), lists)]:
+                del lists_of[name]
+        if not any(waiting.values()):
+            break
+    late = {key: f"{len(some)} of its pages wait; see `sakuin status`" for key, some in waiting.items() if some}
+    return [replace(one, outcome="pending", reason=late[one.key]) if one.key in late else one for one in changes]
+
+
+def _has_learns(chunks: "Sequence[IndexedChunk]", lists: Mapping[str, tuple[str, ...]]) -> bool:
+    return all(chunk.learns_given == lists[chunk.anchor] for chunk in chunks if chunk.anchor in lists)
+
+
 def not_uploaded(upload: "Upload", reason: str) -> Change:
     """Returns the outcome of a file that is left out."""
     return Change(upload.key, upload.material, upload.path, None, "not_uploaded", reason)
@@ -113,7 +149,7 @@ def _tried(library: "LibraryFiles", upload: "Upload") -> Change:
 
 def _stored(library: "LibraryFiles", upload: "Upload") -> Change:
     try:
-        version_id = library.write(upload.key, read_bytes(upload.path))
+        version_id = library.write(upload.key, content_of(upload.path))
     except (Misconfigured, Unavailable):
         raise
     except SakuinError as error:
@@ -134,11 +170,8 @@ def _with_results(
         on_progress(phase, count, len(versions))
 
     results = await_upload_results(client, versions, poll(seconds), on_progress=show)
-    late = sorted({key for key, version_id in versions if (key, version_id) not in results})
-    reasons: dict[str, str] = {}
-    # The work of a deployment is shown to admins.
-    with suppress(Misconfigured):
-        reasons = _waiting_reasons(client, late, times, time.monotonic() - began) if late else {}
+    late = sorted(set(versions) - results.keys())
+    reasons = _waiting_reasons(client, late, times, time.monotonic() - began) if late else {}
     after: list[Change] = []
     for one in changes:
         if result := results.get((one.key or "", one.version_id or "")):
@@ -152,17 +185,15 @@ def _with_results(
 
 
 def _waiting_reasons(
-    client: "DeploymentClient", keys: Sequence[str], times: Sequence[float], seconds: float
+    client: "DeploymentClient", versions: Sequence[tuple[str, str]], times: Sequence[float], seconds: float
 ) -> dict[str, str]:
-    """Returns by key why files have no result yet, if their work waits. `times` are those of the results, from 0.
+    """Returns by key why files have no result yet. `times` are those of the results, from 0.
 
     Of a file that waits for a worker, the time that is left is estimated from the results, if there was one lately.
     """
-    rows = {row["subject"]: row for row in client.work(keys)["work"] if row["state"] != "failed"}
-    # Work without a failure waits for its turn.
-    delayed = [row["reason"] for row in rows.values() if not row["attempts"]]
-    reasons = dict.fromkeys(keys, delayed[0]) if delayed else {}
-    if len(times) > 1 and (delayed or seconds - times[-1] < _LATELY_SECONDS):
-        reasons = dict.fromkeys(keys, waiting_for("embeddings", times[-1] / (len(times) - 1) * len(keys)))
-    reasons |= {key: row["reason"] for key, row in rows.items()}
+    reasons: dict[str, str] = {}
+    if len(times) > 1 and seconds - times[-1] < _LATELY_SECONDS:
+        left = waiting_for("embeddings", times[-1] / (len(times) - 1) * len(versions))
+        reasons = dict.fromkeys((key for key, _ in versions), left)
+    reasons |= client.upload_results(versions)[1]
     return {key: f"{reason}; see `sakuin status`" for key, reason in reasons.items()}

@@ -6,15 +6,8 @@ from typing import TYPE_CHECKING
 from sakuin.errors import Invalid, NotFound
 from sakuin.knowledge.learns.authored import LearnsFile, learns_keys, parse_learns, parse_synonyms
 from sakuin.knowledge.names import LEARNS_FILE, is_anchor
-from sakuin.knowledge.page import Page
-from sakuin.knowledge.validation import (
-    Finding,
-    IndexedChunk,
-    findings_of_page,
-    poor_learns,
-    unreadable_file,
-    unreadable_page,
-)
+from sakuin.knowledge.page import Finding, IndexedChunk, Page
+from sakuin.knowledge.validation import findings_of_page, poor_learns, unreadable_file, unreadable_page
 
 from sakuin_cli.files import read_bytes
 from sakuin_cli.site.authored import findings_of_learns

@@ -8,8 +8,8 @@ from hashlib import md5
 from sakuin.errors import Invalid, NotFound, Unavailable
 
 from sakuin_cli.client import DeploymentClient
-from sakuin_cli.files import read_bytes
 from sakuin_cli.rest import Record
+from sakuin_cli.site.pages import content_of
 from sakuin_cli.site.uploads import Upload
 
 
@@ -30,7 +30,7 @@ class LibraryFiles:
         """Asks for the addresses of at most 100 uploads at once. Each is valid for 15 minutes."""
         # One file may be wrong: `write` announces each of these alone, and that one fails alone.
         with suppress(Invalid, NotFound, Unavailable):
-            files = [_file(upload.key, read_bytes(upload.path)) for upload in uploads]
+            files = [_file(upload.key, content_of(upload.path)) for upload in uploads]
             for file, target in zip(files, self._announced(files), strict=True):
                 self._targets[file["key"], file["md5"]] = target
 

@@ -13,7 +13,7 @@ from sakuin_cli.files import read_bytes
 from sakuin_cli.site.authored import findings_of_learns, lost_entries
 from sakuin_cli.site.config import Site
 from sakuin_cli.site.library import etag
-from sakuin_cli.site.pages import local_page
+from sakuin_cli.site.pages import content_of, local_page
 from sakuin_cli.site.uploads import Upload, Uploads, folder_path
 from sakuin_cli.terminal import first_of
 
@@ -52,20 +52,29 @@ class Plan:
 
 
 def plan_of(
-    library: "LibraryFiles", uploads: Uploads, site: Site, *, replacing: bool = False, deleting: bool = False
+    library: "LibraryFiles",
+    uploads: Uploads,
+    site: Site,
+    *,
+    replacing: bool = False,
+    deleting: bool = False,
+    whole: bool = False,
 ) -> Plan:
-    """Compares the uploads with the library. With `replacing`, entries may be lost; with `deleting`, `gone` will go."""
+    """Compares the uploads with the library. With `replacing`, entries may be lost; with `deleting`, `gone` will go.
+
+    `whole`: the site is the whole library, so that all else is gone.
+    """
     stored = library.etags()
     tags: dict[str, str] = {}
     refused: dict[str, str] = {}
     for file in uploads.files:
         try:
-            tags[file.key] = etag(read_bytes(file.path))
+            tags[file.key] = etag(content_of(file.path))
         except SakuinError as error:
             refused[file.key] = str(error)
     folder = f"{library.prefix}{folder_path(site.prefix)}"
     gone = _gone(stored, uploads, folder) if all(path.is_dir() for path in site.paths) else ()
-    if not site.prefix:
+    if not site.prefix and not whole:
         # The other folders of the library are other authors'.
         own = {_top(file.key, folder) for file in uploads.files}
         gone = tuple(key for key in gone if _top(key, folder) in own)

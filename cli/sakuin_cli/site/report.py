@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, get_args
 
 from sakuin.knowledge.names import chunk_id
+from sakuin.knowledge.page import Page, Words
 
 from sakuin_cli.site.changes import Change
 from sakuin_cli.site.pages import local_page
@@ -20,6 +21,7 @@ Document = dict[str, Any]
 _LABELS = {"waiting": "waits: ", "not_uploaded": "not uploaded: "}
 # Of more pages, only those are listed of which something cannot be found; so many skipped files are named.
 _PAGES, _SKIPPED = 20, 3
+_NOT_READ: Document = {"headings_without_id": None, "words": None}
 STATES: tuple[State, ...] = get_args(State)
 
 
@@ -43,9 +45,11 @@ def push_document(
                 "material": file.material,
                 "explanations": len(anchors.get(file.material, ())) if file.done else None,
                 # Reading a page takes some milliseconds: of many pages, only those without explanations are read.
-                "headings_without_id": _headings_without_id(file.path or "")
-                if file.done and (len(done) <= _PAGES or not anchors.get(file.material))
-                else None,
+                **(
+                    _reading(local_page(file.path or ""))
+                    if file.done and (len(done) <= _PAGES or not anchors.get(file.material))
+                    else _NOT_READ
+                ),
             }
             for file in files
             if file.material is not None
@@ -73,7 +77,7 @@ def plan_document(plan: Plan, library: "LibraryFiles") -> Document:
         anchors[name] = [one.anchor for one in local.explanations]
         found = [{"id": chunk_id(name, one.anchor), "type": one.type, "title": one.title} for one in local.explanations]
         stated = {"path": page.path, "key": page.key, "material": name, "state": plan.states[page.key]}
-        pages.append({**stated, "explanations": found, "headings_without_id": len(local.unanchored_headings)})
+        pages.append({**stated, "explanations": found, **_reading(local)})
     files = [one for one in plan.accepted.files if one.material is None]
     return {
         "dry_run": True,
@@ -101,7 +105,7 @@ def show_push(terminal: Terminal, document: Document) -> None:
     _show_failures(terminal, failures)
     for page in pages:
         if page["explanations"] is not None:
-            _show_page(terminal, page["material"], page["explanations"], page["headings_without_id"], len(pages))
+            _show_page(terminal, page["material"], page["explanations"], page, len(pages))
     _show_notes(terminal, document)
     parts = [f"{document['pushed']} of {len(pages)} pages searchable"]
     parts.append(counted(sum(page["explanations"] or 0 for page in pages), "explanation"))
@@ -126,7 +130,7 @@ def show_plan(terminal: Terminal, document: Document, *, deleting: bool) -> None
     pages = document["pages"]
     for page in pages:
         count, name = len(page["explanations"]), f"{page['state']:<9}  {page['material']}"
-        if _show_page(terminal, name, count, page["headings_without_id"], len(pages)):
+        if _show_page(terminal, name, count, page, len(pages)):
             for one in page["explanations"]:
                 terminal.out.print(Text(f"{'':13}{one['type']:<10}  {one['id']}  {one['title']}", "dim"))
     for one in (*document["learns_files"], *document["synonyms_files"]):
@@ -138,9 +142,11 @@ def show_plan(terminal: Terminal, document: Document, *, deleting: bool) -> None
     terminal.out.print(Text(f"{counted(len(pages), 'page')}: {states}. Nothing was uploaded", "bold"))
 
 
-def _headings_without_id(path: str) -> int:
-    page = local_page(path)
-    return 0 if isinstance(page, str) else len(page.unanchored_headings)
+def _reading(page: Page | str) -> Document:
+    if isinstance(page, str):
+        return {"headings_without_id": 0, "words": None}
+    words = {"searched": page.words.searched, "lost": page.words.lost, "left_out": dict(page.words.left_out)}
+    return {"headings_without_id": len(page.unanchored_headings), "words": words}
 
 
 def _file(file: Change) -> Document:
@@ -172,14 +178,16 @@ def _show_failures(terminal: Terminal, failures: Sequence[Document]) -> None:
         terminal.line(*sign, f"{one['path'] or one['key']}  {_LABELS.get(outcome, '')}{one['reason']}")
 
 
-def _show_page(terminal: Terminal, name: str, explanations: int, headings: int | None, pages: int) -> bool:
-    """Prints the explanations of one of some pages, and its headings without an id; returns whether it was listed."""
-    is_poor = not explanations or bool(headings)
+def _show_page(terminal: Terminal, name: str, explanations: int, page: Document, pages: int) -> bool:
+    """Prints the explanations and words of one of some pages, and its headings without an id, if it is listed."""
+    headings, words = page["headings_without_id"], page["words"]
+    is_poor = not explanations or bool(headings) or bool(words and words["lost"])
     if not is_poor and pages > _PAGES:
         return False
     without_id = f", {counted(headings, 'heading')} without a usable id" if headings else ""
+    said = f", {Words(**words)}" if words else ""
     sign = ("!", "yellow") if is_poor else (" ", "")
-    terminal.line(*sign, f"{name}: {counted(explanations, 'explanation')}{without_id}")
+    terminal.line(*sign, f"{name}: {counted(explanations, 'explanation')}{without_id}{said}")
     return True
 
 

@@ -10,6 +10,13 @@ from pathlib import Path, PurePosixPath
 from sakuin.errors import Invalid, NotFound
 
 NOT_HTML = "not HTML"
+HTML = (".html", ".htm", ".xhtml")
+MARKDOWN = (".md", ".markdown", ".mdx")
+FRONT_MATTER = re.compile(
+    r"\A\ufeff?(?P<fence>---|\+\+\+)[ \t]*\r?\n(?P<fields>.*?\n)?(?P=fence)[ \t]*(?:\r?\n|\Z)", re.DOTALL
+)
+# What no author wrote, beside hidden folders.
+_OTHERS_FOLDER = "node_modules"
 
 # Pages and folders that site generators add to what an author wrote: errors, indexes of names, listings of source code.
 _GENERATED = re.compile(
@@ -63,18 +70,26 @@ def uploads_below(paths: Iterable[Path], *, folder: str, material_prefix: str = 
 def uploads_of(places: Iterable[tuple[str, str]], *, folder: str = "", material_prefix: str = "") -> Uploads:
     """Returns the uploads among `(path, place)`: `samples/a/x.html`, `a/x.html` → `{material_prefix}{folder}/a/x.html`.
 
-    Skips what is neither HTML nor a `learns.yml` or `synonyms.yml`, and pages that no author wrote.
+    A Markdown file has the key of its page, `a/x.md` → `…/a/x.html`; a page beside it that is built of it counts
+    instead. Skips what is neither HTML nor Markdown nor a `learns.yml` or `synonyms.yml`, and pages that no author
+    wrote.
     """
     from sakuin.knowledge.names import authored_file, material_of_key
 
     by_key: defaultdict[str, dict[str, Upload]] = defaultdict(dict)
     skipped: list[SkippedFile] = []
+    places = list(places)
+    built = {place for _, place in places if place.endswith(".html")}
     for path, place in places:
-        key = f"{material_prefix}{folder_path(folder)}{unicodedata.normalize('NFC', place)}"
+        page = f"{place.rpartition('.')[0]}.html" if is_markdown(place) else place
+        if page != place and page in built:
+            skipped.append(SkippedFile(path, f"{page} is its page"))
+            continue
+        key = f"{material_prefix}{folder_path(folder)}{unicodedata.normalize('NFC', page)}"
         material = material_of_key(key, prefix=material_prefix)
         is_beside = authored_file(key, prefix=material_prefix) is not None
-        if (material is None and not is_beside) or _GENERATED.search(place):
-            skipped.append(SkippedFile(path, _skip_reason(place)))
+        if (material is None and not is_beside) or _GENERATED.search(page):
+            skipped.append(SkippedFile(path, _skip_reason(page)))
         else:
             by_key[key][path] = Upload(path, key, material)
     alone = [next(iter(files.values())) for files in by_key.values() if len(files) == 1]
@@ -82,6 +97,16 @@ def uploads_of(places: Iterable[tuple[str, str]], *, folder: str = "", material_
     # Indexing a page reads its learns.yml, so that file is uploaded first.
     alone.sort(key=lambda upload: (upload.material is not None, upload.key))
     return Uploads(tuple(alone), tuple(clashes), tuple(skipped))
+
+
+def is_markdown(name: str) -> bool:
+    """Returns whether the name of a file is that of Markdown."""
+    return name.lower().endswith(MARKDOWN)
+
+
+def is_page(name: str) -> bool:
+    """Returns whether the name of a file is that of HTML or Markdown."""
+    return name.lower().endswith((*HTML, *MARKDOWN))
 
 
 def _skip_reason(place: str) -> str:
@@ -92,15 +117,15 @@ def _skip_reason(place: str) -> str:
         return "a key with the segment `..` is not accepted"
     if name.name.lower() in ("learns.yaml", "synonyms.yaml"):
         return "rename it to .yml"
-    if name.suffix.lower() in (".html", ".htm", ".xhtml"):
+    if name.suffix.lower() in HTML:
         return "rename it to .html"
-    return "Markdown: push the page that is built from it" if name.suffix in (".md", ".markdown") else NOT_HTML
+    return NOT_HTML
 
 
 def no_page_in(paths: Iterable[Path]) -> Invalid:
     """Returns the error for paths without a page."""
     where = ", ".join(path.as_posix() for path in paths)
-    return Invalid(f"There is no .html file in {where}: name a folder of built pages")
+    return Invalid(f"There is no page in {where}: name a folder of .html or .md files")
 
 
 def folder_path(folder: str) -> str:
@@ -111,17 +136,21 @@ def folder_path(folder: str) -> str:
 
 
 def files_below(root: Path) -> list[tuple[str, str]]:
-    """Returns the path, and the path relative to `root`, of all files in a folder but hidden ones.
+    """Returns the path, and the path relative to `root`, of all files in a folder but hidden ones and `node_modules`.
 
     A `root` that is a file is the only one; a missing one raises `NotFound`.
     """
     if root.is_dir():
         places = sorted(file.relative_to(root) for file in root.rglob("*") if file.is_file())
-        shown = [place for place in places if not any(part.startswith(".") for part in place.parts)]
+        shown = [place for place in places if not any(map(_is_hidden, place.parts))]
         return [(_text(root / place), _text(place)) for place in shown]
     if not root.exists():
         raise NotFound(f"{root.as_posix()} does not exist")
     return [(_text(root), root.name)]
+
+
+def _is_hidden(name: str) -> bool:
+    return name.startswith(".") or name == _OTHERS_FOLDER
 
 
 def _text(path: Path) -> str:

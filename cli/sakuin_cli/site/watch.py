@@ -7,13 +7,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from sakuin.errors import NotFound, SakuinError
+from sakuin.errors import NotFound, SakuinError, UnreadablePage
+from sakuin.knowledge.page import Page
 
-from sakuin_cli.files import read_bytes
 from sakuin_cli.rest import Record
 from sakuin_cli.site.changes import Change, not_uploaded, push_files, remove_keys
 from sakuin_cli.site.library import etag
-from sakuin_cli.site.pages import local_page
+from sakuin_cli.site.pages import content_of, local_page
 from sakuin_cli.site.plan import losses_of, reason_to_refuse
 from sakuin_cli.site.uploads import Upload, Uploads, uploads_below
 
@@ -27,13 +27,17 @@ Texts = Mapping[str, tuple[str, str]]
 
 @dataclass
 class Follower:
-    """The files of a site as they were last pushed; `waiting` shows that a push of changes is not finished."""
+    """The files of a site as they were last pushed; `waiting` shows that a push of changes is not finished.
+
+    If the site is the `whole` library, no change is refused.
+    """
 
     library: "LibraryFiles"
     box_selectors: Sequence[str]
     site: "Site"
     deleting: bool
     seconds: float
+    whole: bool = False
     waiting: Callable[[], AbstractContextManager[None]] = nullcontext
     _tags: dict[str, str] = field(default_factory=dict)
     _texts: dict[str, Texts] = field(default_factory=dict)
@@ -66,10 +70,7 @@ class Follower:
         uploads = self._uploads()
         tags = {file.key: tag for file in uploads.files if (tag := _tag(file)) is not None}
         changed = [file for file in uploads.files if tags.get(file.key, "") not in ("", self._tags.get(file.key))]
-        refused = {file.key: reason for file in changed if (reason := self._reason_to_refuse(file))}
-        known = [file for file in changed if file.material and file.key in self._tags]
-        for key, loss in losses_of(self.library.client, known, self.box_selectors).items():
-            refused[key] = f"{loss}. `sakuin push --yes` pushes it"
+        refused = {} if self.whole else self._refused(changed)
         accepted = tuple(file for file in changed if file.key not in refused)
         changes = [not_uploaded(file, refused[file.key]) for file in changed if file.key in refused]
         if accepted:
@@ -88,6 +89,14 @@ class Follower:
             del self._files[key], self._tags[key], self._texts[key]
         return found
 
+    def _refused(self, changed: Sequence[Upload]) -> dict[str, str]:
+        """Returns by key why files stay here."""
+        refused = {file.key: reason for file in changed if (reason := self._reason_to_refuse(file))}
+        known = [file for file in changed if file.material and file.key in self._tags]
+        for key, loss in losses_of(self.library.client, known, self.box_selectors).items():
+            refused[key] = f"{loss}. `sakuin push --yes` pushes it"
+        return refused
+
     def _reason_to_refuse(self, file: Upload) -> str:
         """Returns why a `learns.yml` or `synonyms.yml` stays here; entries that this site pushed before may go."""
         if file.material is not None:
@@ -102,23 +111,20 @@ class Follower:
 
     def _remember(self, file: Upload, tag: str) -> None:
         self._files[file.key], self._tags[file.key] = file, tag
-        self._texts[file.key] = self._read(file.path) if file.material is not None else {}
-
-    def _read(self, path: str) -> Texts:
-        page = local_page(path)
-        return {} if isinstance(page, str) else {one.anchor: (one.title, one.content) for one in page.explanations}
+        self._texts[file.key] = _texts(local_page(file.path)) if file.material is not None else {}
 
     def _followed(self, change: Change, seconds: float) -> Record:
         before = self._texts.get(change.key or "", {})
-        is_page = change.material is not None and change.path is not None
-        after = self._read(change.path or "") if is_page else before if change.outcome == "kept" else {}
+        page = local_page(change.path) if change.material is not None and change.path is not None else None
+        after = _texts(page) if page is not None else before if change.outcome == "kept" else {}
         changed = [anchor for anchor in after if anchor in before and before[anchor] != after[anchor]]
         return {
             "material": change.material or change.key,
             "key": change.key,
             "outcome": change.outcome,
             "reason": change.reason,
-            "explanations": len(after) if is_page else None,
+            "explanations": len(after) if page is not None else None,
+            "lost": page.words.lost if isinstance(page, Page) else None,
             "added": [anchor for anchor in after if anchor not in before],
             "changed": changed,
             "removed": [anchor for anchor in before if anchor not in after],
@@ -127,11 +133,15 @@ class Follower:
         }
 
 
+def _texts(page: Page | str) -> Texts:
+    return {} if isinstance(page, str) else {one.anchor: (one.title, one.content) for one in page.explanations}
+
+
 def _tag(file: Upload) -> str | None:
     """Returns the ETag of a file, None if it is gone again or being written: the next event shows it."""
     try:
-        return etag(read_bytes(file.path))
-    except NotFound:
+        return etag(content_of(file.path))
+    except (NotFound, UnreadablePage):
         return None
 
 

@@ -4,7 +4,7 @@ import re
 import unicodedata
 from collections.abc import Mapping, Sequence
 from dataclasses import fields
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, Self
 
 from pydantic import (
     AfterValidator,
@@ -22,12 +22,9 @@ from pydantic import (
 from pydantic.json_schema import SkipJsonSchema
 
 from sakuin.errors import Invalid
-from sakuin.knowledge.line_pattern import LONGEST_PATTERN
 from sakuin.knowledge.model import Filters
 from sakuin.knowledge.page import ChunkType
 from sakuin.language.unicode_text import INVISIBLE, one_line
-from sakuin.tables.json_pointer import tokens
-from sakuin.tables.scan import LONGEST_POINTER
 
 MAX_TOP_K = 50
 # Their text, twice, fits into an answer.
@@ -43,7 +40,6 @@ MAX_TEXT = 200
 # More than the largest page has.
 _MOST_LINES = 10_000_000
 MOST_QUERIES = 8
-MOST_CHANGES = 500
 # Without an example in English, agents translate questions about English pages.
 QUERY_DESCRIPTION = (
     'A complete question or a term, in any words: 「二次方程式を公式で解きたい」, "why are there seasons?"'
@@ -129,13 +125,21 @@ def _next() -> Any:
     return _optional("A `next_cursor`.")
 
 
-def _pointer(value: str) -> str:
-    tokens(value)
-    return value
-
-
 class _Arguments(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _without_empty(cls, given: Any) -> Any:
+        """Some clients send null, an empty text or an empty list for an optional argument that they leave out."""
+        if not isinstance(given, dict):
+            return given
+        optional = {field.alias or name for name, field in cls.model_fields.items() if not field.is_required()}
+        empty = {name for name in optional if given.get(name, 0) is None}
+        # A question or an id that is empty is a mistake.
+        empty |= {name for name in optional - {"query", "queries", "id", "ids"} if given.get(name) == ""}
+        empty |= {"queries"} if given.get("query") and given.get("queries") == [] else set()
+        return {name: value for name, value in given.items() if name not in empty}
 
 
 class _Filtered(_Arguments):
@@ -187,22 +191,6 @@ class ToolSearchArguments(_Arguments):
     cursor: Cursor | SkipJsonSchema[None] = None
 
 
-class ReadAroundArguments(_Arguments):
-    """The arguments of `read_around`."""
-
-    tool: Name | SkipJsonSchema[None] = _optional("Name of the search tool, if there are several.")
-    json_path: Annotated[
-        StrictStr,
-        _WHOLE,
-        AfterValidator(_pointer),
-        Field(max_length=LONGEST_POINTER, description="The `json_path` of a result, or of an object above it."),
-    ]
-    chunk_index: Annotated[
-        int, Field(ge=0, description="The first chunk to read: a result's + 1 for the next one."), _whole(0, 10**9)
-    ] = 0
-    cursor: Cursor | SkipJsonSchema[None] = _next()
-
-
 class ChunkArguments(_Arguments):
     """The arguments of `get_chunk_by_id`: `id` or `ids`."""
 
@@ -252,30 +240,19 @@ class PageArguments(_Arguments):
 
 
 class FindArguments(_Filtered):
-    """The arguments of `find_text`: `text` or `pattern`."""
+    """The arguments of `find_text`."""
 
     text: Annotated[
-        StrictStr | SkipJsonSchema[None],
+        StrictStr,
         BeforeValidator(_not_blank),
         _WHOLE,
-        AfterValidator(lambda text: text and _one_line(text)),
+        AfterValidator(_one_line),
         Field(max_length=MAX_TEXT, description="An exact phrase, in any case."),
-    ] = None
-    pattern: Annotated[
-        StrictStr | SkipJsonSchema[None],
-        _WHOLE,
-        Field(min_length=1, max_length=LONGEST_PATTERN, description="Or a regular expression for a line."),
-    ] = None
+    ]
     material: Name | SkipJsonSchema[None] = _optional("Only this page.")
     folder: Folder = None
     max_tokens: TokensToRead = 1500
     cursor: Cursor | SkipJsonSchema[None] = _next()
-
-    @model_validator(mode="after")
-    def _one_of_both(self) -> Self:
-        if (self.text is None) == (self.pattern is None):
-            raise ValueError("Send either 'text' or 'pattern'")
-        return self
 
 
 class FeedbackArguments(_Arguments):
@@ -321,29 +298,6 @@ class MaterialArguments(_Filtered):
     cursor: Cursor | SkipJsonSchema[None] = _next()
 
 
-ChangeKind = Literal[
-    "explanation.added",
-    "explanation.changed",
-    "explanation.moved",
-    "explanation.removed",
-    "page.failed",
-    "page.recovered",
-    "gap.answered",
-    "tool.ready",
-    "tool.failed",
-]
-
-
-class ChangesArguments(_Arguments):
-    """The parameters of the change feed."""
-
-    since: Cursor | SkipJsonSchema[None] = _optional("The `cursor` of the last answer; without it, from the beginning.")
-    limit: Annotated[int, Field(ge=1, le=MOST_CHANGES, description="Most changes."), _whole(1, MOST_CHANGES)] = 100
-    kind: list[ChangeKind] | SkipJsonSchema[None] = Field(
-        default=None, min_length=1, max_length=8, description="Only these kinds."
-    )
-
-
 def sentence(error: ValidationError) -> Invalid:
     """Returns the error about wrong arguments, with the name of each."""
     # For an optional argument pydantic adds the useless problem that it is not null.
@@ -363,8 +317,8 @@ def sentence_of(
         # The name of an unknown field comes from the caller. An index in a list is a number.
         field = one_line(".".join(map(str, problem["loc"][place])))[:_SHOWN_NAME] or whole
         sentences.append(_problem(problem, field, what))
-    more = [f"and {len(problems) - _SHOWN_PROBLEMS} more"] if len(problems) > _SHOWN_PROBLEMS else []
-    return "; ".join([*sentences, *more])
+    omitted = [f"and {len(problems) - _SHOWN_PROBLEMS} more"] if len(problems) > _SHOWN_PROBLEMS else []
+    return "; ".join([*sentences, *omitted])
 
 
 def _problem(problem: Mapping[str, Any], field: str, what: str) -> str:
@@ -403,6 +357,7 @@ def schema_of(arguments: type[BaseModel]) -> dict[str, Any]:
         for limit in ("minLength", "maxLength", "minItems", "maxItems"):
             field.pop(limit, None)
             field.get("items", {}).pop(limit, None)
+        field.get("items", {}).pop("description", None)
         # The values and the default say it.
         if "enum" in field or field.get("default") is False:
             field.pop("type" if "enum" in field else "default")

@@ -2,7 +2,6 @@
 
 SakuinError
 ├── NotFound
-├── Gone                 a cursor is too old: begin again
 ├── Unauthorized
 ├── Forbidden            the caller's role does not allow it
 │   └── InsufficientScope    the caller's token does not, whatever the role
@@ -30,10 +29,6 @@ class SakuinError(Exception):
 
 class NotFound(SakuinError):
     """The requested thing does not exist."""
-
-
-class Gone(SakuinError):
-    """A cursor is too old. The caller has to begin again."""
 
 
 class Unauthorized(SakuinError):

@@ -54,9 +54,8 @@ class Limits:
     public_queries_per_minute: int = _limit(
         120, "tool calls in a minute by all callers of `/public/mcp` together; 0: no limit but the gateway's"
     )
-    subscriptions: int = _limit(100, "subscriptions to events of a key of `/mcp`, of a user or of a project")
-    deliveries_per_minute: int = _limit(
-        600, "events that are sent in a minute to all subscriptions of a key, a user or a project; 0: no limit"
+    public_daily_tokens: int = _limit(
+        5_000_000, "tokens of questions to `/public/mcp` that are embedded in a day (UTC); 0: no limit"
     )
     embedding_daily_tokens: int = _limit(200_000_000, "tokens embedded in a day (UTC) for all projects; 0: no limit")
     learns_daily_tokens: int = _limit(

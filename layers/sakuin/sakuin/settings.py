@@ -1,148 +1,61 @@
 """The settings of a function, from its environment."""
 
 import re
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, fields
+from typing import Any
 
 from sakuin.errors import Misconfigured
 from sakuin.knowledge.names import has_host
 from sakuin.knowledge.page import DEFAULT_BOX_SELECTORS
 from sakuin.limits import Limits
 from sakuin.platform.embedding import DIMENSIONS, EmbeddingModel
-from sakuin.platform.retry import QueueName
+from sakuin.platform.retry import QUEUES, QueueName
 from sakuin.retrieval.index_version import KnowledgeStore, TableCut
 
-
-@dataclass(frozen=True, slots=True)
-class Settings:
-    """The settings of a deployed function. Their defaults are in `template.yaml`.
-
-    `base_url` prefixes each link; `material_prefix` is the part of S3 keys before a material's name. `learns_model` is
-    the language model that writes `learns`, empty for none. `knowledge_store`: where explanations are searched.
-    `table_cut`: the size of the chunks of Tables. `vocabulary` is the name of the vocabulary of pages, empty for none.
-    A message returns to its queue if its worker does not extend its lease for `lease_seconds`. `activate_when_built`: a
-    complete index version becomes the live one; else `sakuin index activate` does that. `public_library`: `/public/mcp`
-    answers without a key. `library_for_users`: every user of Supabase Auth may search at `/mcp`. `chatgpt_tools`: the
-    tools that ChatGPT's connectors expect are wanted; `feedback_tool`: that with which agents say whether a result
-    answered. `record_refused_questions`: questions without a good match are kept for some days. `api_url` is the
-    address that agents use; empty: the domain of the gateway's API. `webhooks`: events are sent to `public` addresses,
-    also to `private` ones, or are `off`.
-    """
-
-    bucket: str
-    queue_url: str
-    secret_name: str
-    supabase_url: str
-    openai_base_url: str
-    embedding_model: EmbeddingModel
-    learns_model: str
-    base_url: str
-    public_library: bool
-    library_for_users: bool
-    api_url: str
-    chatgpt_tools: bool
-    feedback_tool: bool
-    record_refused_questions: bool
-    material_prefix: str
-    allowed_origins: tuple[str, ...]
-    box_selectors: tuple[str, ...]
-    tables_bucket: str
-    event_bus_name: str
-    tool_queue_url: str
-    embed_queue_url: str
-    webhook_queue_url: str
-    webhooks: str
-    turbopuffer_base_url: str
-    knowledge_store: KnowledgeStore
-    table_cut: TableCut
-    vocabulary: str
-    activate_when_built: bool
-    lease_seconds: int
-    limits: Limits
-    # Only the function `api` may read it.
-    users_secret_name: str
-    # Only the functions `maintain` and `api` have it.
-    mcp_function: str
-    # Workers have that of their queue, the function `api` has all.
-    dead_letter_urls: Mapping[QueueName, str]
-
-    @classmethod
-    def read(cls, environ: Mapping[str, str]) -> "Settings":
-        """Reads the settings; `Misconfigured` if one is missing or wrong."""
-        return cls(
-            bucket=_text(environ, "MATERIALS_BUCKET"),
-            queue_url=_text(environ, "MATERIAL_QUEUE_URL"),
-            secret_name=_text(environ, "SECRET_NAME"),
-            supabase_url=_text(environ, "SUPABASE_URL"),
-            openai_base_url=_text(environ, "OPENAI_BASE_URL"),
-            embedding_model=EmbeddingModel(
-                name=_text(environ, "EMBEDDING_MODEL"),
-                dimensions=DIMENSIONS,
-                query_prefix=_any_text(environ, "EMBEDDING_QUERY_PREFIX"),
-                passage_prefix=_any_text(environ, "EMBEDDING_PASSAGE_PREFIX"),
-            ),
-            # `sam deploy` accepts no empty value; a space replaces it.
-            learns_model=_any_text(environ, "LEARNS_MODEL").strip(),
-            base_url=_any_text(environ, "BASE_URL"),
-            public_library=_text(environ, "PUBLIC_LIBRARY") == "true",
-            library_for_users=_text(environ, "LIBRARY_FOR_USERS") == "true",
-            api_url=_any_text(environ, "API_URL").strip(),
-            chatgpt_tools=_text(environ, "CHATGPT_TOOLS") == "true",
-            feedback_tool=_text(environ, "FEEDBACK_TOOL") == "true",
-            record_refused_questions=_text(environ, "RECORD_REFUSED_QUESTIONS") == "true",
-            material_prefix=folder_prefix(_any_text(environ, "MATERIAL_PREFIX")),
-            allowed_origins=tuple(_any_text(environ, "ALLOWED_ORIGINS").split()),
-            tables_bucket=_text(environ, "TABLES_BUCKET"),
-            event_bus_name=_text(environ, "EVENT_BUS_NAME"),
-            tool_queue_url=_text(environ, "TOOL_QUEUE_URL"),
-            embed_queue_url=_text(environ, "EMBED_QUEUE_URL"),
-            webhook_queue_url=_text(environ, "WEBHOOK_QUEUE_URL"),
-            webhooks=_text(environ, "WEBHOOKS"),
-            turbopuffer_base_url=_text(environ, "TURBOPUFFER_BASE_URL"),
-            knowledge_store="turbopuffer" if _text(environ, "KNOWLEDGE_STORE") == "turbopuffer" else "postgres",
-            table_cut=TableCut(
-                chunk_size=_number(environ, "CHUNK_SIZE_CHARS"), overlap=_number(environ, "CHUNK_OVERLAP_CHARS")
-            ),
-            vocabulary=_any_text(environ, "VOCABULARY").strip(),
-            box_selectors=css_selectors(_any_text(environ, "BOX_SELECTORS")),
-            activate_when_built=_text(environ, "ACTIVATE_WHEN_BUILT") == "true",
-            lease_seconds=_number(environ, "LEASE_SECONDS"),
-            limits=Limits.read(_text(environ, "LIMITS")),
-            users_secret_name=_any_text(environ, "USERS_SECRET_NAME").strip(),
-            mcp_function=environ.get("MCP_FUNCTION", ""),
-            dead_letter_urls={
-                "material": environ.get("MATERIAL_DEAD_LETTERS_URL", ""),
-                "tool": environ.get("TOOL_DEAD_LETTERS_URL", ""),
-                "embed": environ.get("EMBED_DEAD_LETTERS_URL", ""),
-                "webhook": environ.get("WEBHOOK_DEAD_LETTERS_URL", ""),
-            },
-        )
-
-    @property
-    def queue_urls(self) -> Mapping[QueueName, str]:
-        return {
-            "material": self.queue_url,
-            "tool": self.tool_queue_url,
-            "embed": self.embed_queue_url,
-            "webhook": self.webhook_queue_url,
-        }
-
-    @property
-    def offers_chatgpt_tools(self) -> bool:
-        """Returns whether the tools for ChatGPT are offered: it cites full links only."""
-        return self.chatgpt_tools and has_host(self.base_url)
+Environment = Mapping[str, str]
 
 
-def _any_text(environ: Mapping[str, str], name: str) -> str:
+def _any_text(environ: Environment, name: str) -> str:
     if name in environ:
         return environ[name]
     raise Misconfigured(f"{name} is not set. Add it to the environment of the function, as in `template.yaml`.")
 
 
-def _text(environ: Mapping[str, str], name: str) -> str:
-    if value := _any_text(environ, name).strip():
+def _stripped(environ: Environment, name: str) -> str:
+    # `sam deploy` accepts no empty value; a space replaces it.
+    return _any_text(environ, name).strip()
+
+
+def _text(environ: Environment, name: str) -> str:
+    if value := _stripped(environ, name):
         return value
     raise Misconfigured(f"{name} is empty. Set its parameter of `template.yaml`.")
+
+
+def _flag(environ: Environment, name: str) -> bool:
+    return _text(environ, name) == "true"
+
+
+def _number(environ: Environment, name: str) -> int:
+    value = _text(environ, name)
+    try:
+        return int(value)
+    except ValueError:
+        raise Misconfigured(f"{name} must be a whole number, not {value!r}") from None
+
+
+def _store(environ: Environment, name: str) -> KnowledgeStore:
+    return "turbopuffer" if _text(environ, name) == "turbopuffer" else "postgres"
+
+
+def _model(environ: Environment, name: str) -> EmbeddingModel:
+    prefixes = (_any_text(environ, f"EMBEDDING_{kind}_PREFIX") for kind in ("QUERY", "PASSAGE"))
+    return EmbeddingModel(_text(environ, name), DIMENSIONS, *prefixes)
+
+
+def _cut(environ: Environment, name: str) -> TableCut:
+    return TableCut(chunk_size=_number(environ, name), overlap=_number(environ, "CHUNK_OVERLAP_CHARS"))
 
 
 def folder_prefix(prefix: str) -> str:
@@ -157,9 +70,75 @@ def css_selectors(text: str) -> tuple[str, ...]:
     return tuple(selector for selector in selectors if selector) or DEFAULT_BOX_SELECTORS
 
 
-def _number(environ: Mapping[str, str], name: str) -> int:
-    value = _text(environ, name)
-    try:
-        return int(value)
-    except ValueError:
-        raise Misconfigured(f"{name} must be a whole number, not {value!r}") from None
+def _dead_letter_urls(environ: Environment, name: str) -> Mapping[QueueName, str]:
+    return {queue: environ.get(f"{queue.upper()}_{name}", "") for queue in QUEUES}
+
+
+def _setting(name: str, read: Callable[[Environment, str], object] = _text) -> Any:
+    """Describes a setting: its variable, and what reads it."""
+    return field(metadata={"read": lambda environ: read(environ, name)})
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """The settings of a deployed function. Their defaults are in `template.yaml`.
+
+    `base_url` prefixes each link; `material_prefix` is the part of S3 keys before a material's name. `learns_model` is
+    the language model that writes `learns`, empty for none. `knowledge_store`: where explanations are searched.
+    `table_cut`: the size of the chunks of Tables. `vocabulary` is the name of the vocabulary of pages, empty for none.
+    `public_library`: `/public/mcp` answers without a key. `library_for_users`: every user of Supabase Auth may search
+    at `/mcp`. `chatgpt_tools`: the tools that ChatGPT's connectors expect are wanted; `feedback_tool`: that with which
+    agents say whether a result answered. `record_refused_questions`: questions without a good match are kept for some
+    days. `api_url` is the address that agents use; empty: the domain of the gateway's API.
+    """
+
+    bucket: str = _setting("MATERIALS_BUCKET")
+    queue_url: str = _setting("MATERIAL_QUEUE_URL")
+    secret_name: str = _setting("SECRET_NAME")
+    supabase_url: str = _setting("SUPABASE_URL")
+    openai_base_url: str = _setting("OPENAI_BASE_URL")
+    embedding_model: EmbeddingModel = _setting("EMBEDDING_MODEL", _model)
+    learns_model: str = _setting("LEARNS_MODEL", _stripped)
+    base_url: str = _setting("BASE_URL", _any_text)
+    public_library: bool = _setting("PUBLIC_LIBRARY", _flag)
+    library_for_users: bool = _setting("LIBRARY_FOR_USERS", _flag)
+    api_url: str = _setting("API_URL", _stripped)
+    chatgpt_tools: bool = _setting("CHATGPT_TOOLS", _flag)
+    feedback_tool: bool = _setting("FEEDBACK_TOOL", _flag)
+    record_refused_questions: bool = _setting("RECORD_REFUSED_QUESTIONS", _flag)
+    material_prefix: str = _setting("MATERIAL_PREFIX", lambda environ, name: folder_prefix(_any_text(environ, name)))
+    allowed_origins: tuple[str, ...] = _setting(
+        "ALLOWED_ORIGINS", lambda environ, name: tuple(_any_text(environ, name).split())
+    )
+    box_selectors: tuple[str, ...] = _setting(
+        "BOX_SELECTORS", lambda environ, name: css_selectors(_any_text(environ, name))
+    )
+    tables_bucket: str = _setting("TABLES_BUCKET")
+    event_bus_name: str = _setting("EVENT_BUS_NAME")
+    tool_queue_url: str = _setting("TOOL_QUEUE_URL")
+    embed_queue_url: str = _setting("EMBED_QUEUE_URL")
+    turbopuffer_base_url: str = _setting("TURBOPUFFER_BASE_URL")
+    knowledge_store: KnowledgeStore = _setting("KNOWLEDGE_STORE", _store)
+    table_cut: TableCut = _setting("CHUNK_SIZE_CHARS", _cut)
+    vocabulary: str = _setting("VOCABULARY", _stripped)
+    limits: Limits = _setting("LIMITS", lambda environ, name: Limits.read(_text(environ, name)))
+    # Only the function `api` may read it.
+    users_secret_name: str = _setting("USERS_SECRET_NAME", _stripped)
+    # Only the functions `maintain` and `api` have it.
+    mcp_function: str = _setting("MCP_FUNCTION", lambda environ, name: environ.get(name, ""))
+    # Workers have that of their queue, the function `api` has all.
+    dead_letter_urls: Mapping[QueueName, str] = _setting("DEAD_LETTERS_URL", _dead_letter_urls)
+
+    @classmethod
+    def read(cls, environ: Environment) -> "Settings":
+        """Reads the settings; `Misconfigured` if one is missing or wrong."""
+        return cls(**{each.name: each.metadata["read"](environ) for each in fields(cls)})
+
+    @property
+    def queue_urls(self) -> Mapping[QueueName, str]:
+        return {"material": self.queue_url, "tool": self.tool_queue_url, "embed": self.embed_queue_url}
+
+    @property
+    def offers_chatgpt_tools(self) -> bool:
+        """Returns whether the tools for ChatGPT are offered: it cites full links only."""
+        return self.chatgpt_tools and has_host(self.base_url)

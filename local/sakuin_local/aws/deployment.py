@@ -7,23 +7,26 @@ import json
 import zipfile
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from botocore.exceptions import ClientError, WaiterError
 
 from sakuin_local.aws.client import client
 from sakuin_local.aws.emulator import Emulator
 from sakuin_local.aws.layers import layer_archive
-from sakuin_local.aws.template import Template, packaged, read_template, with_batch_permissions, with_numbers
+from sakuin_local.aws.template import (
+    Template,
+    packaged,
+    read_template,
+    with_batch_permissions,
+    with_numbers,
+    without_alarms,
+)
 from sakuin_local.errors import LocalError
 
-if TYPE_CHECKING:
-    from types_boto3_cloudformation import CloudFormationClient
-    from types_boto3_s3 import S3Client
-
 ARTIFACTS = "sakuin-artifacts"
-# Of waiters: seconds between two looks, and how many there are. botocore's types want whole seconds, it does not.
-_OFTEN: Any = {"Delay": 0.05, "MaxAttempts": 2400}
+# Of waiters: seconds between two looks, and how many there are.
+_OFTEN = {"Delay": 0.05, "MaxAttempts": 2400}
 # Before the name of a bucket.
 _ASIDE = "aside-"
 
@@ -40,7 +43,7 @@ def put_secrets(emulator: Emulator, values: Mapping[str, str]) -> None:
 
 def uploaded_template(emulator: Emulator, file: Path, *, minor: str) -> Template:
     """Returns the template with its code uploaded; unchanged code keeps its name, so it is not deployed again."""
-    template = with_batch_permissions(read_template(file))
+    template = without_alarms(with_batch_permissions(read_template(file)))
     s3 = client(emulator, "s3")
     _create_bucket(s3, ARTIFACTS)
     root = file.parent
@@ -105,9 +108,7 @@ def _bucket_names(template: Template, stack: str) -> tuple[str, ...]:
     return tuple(name.replace("${AWS::StackName}", stack).split("${")[0] for name in names)
 
 
-def _submit(
-    formation: "CloudFormationClient", stack: str, url: str, parameters: Mapping[str, str], *, exists: bool
-) -> None:
+def _submit(formation: Any, stack: str, url: str, parameters: Mapping[str, str], *, exists: bool) -> None:
     """Creates or updates the stack and waits until it is complete; raises `WaiterError` if it does not become so."""
     try:
         (formation.update_stack if exists else formation.create_stack)(
@@ -120,26 +121,24 @@ def _submit(
         if "No updates are to be performed" in str(error):
             return
         raise LocalError(f"CloudFormation rejected the template: {error}") from error
-    if exists:
-        formation.get_waiter("stack_update_complete").wait(StackName=stack, WaiterConfig=_OFTEN)
-    else:
-        formation.get_waiter("stack_create_complete").wait(StackName=stack, WaiterConfig=_OFTEN)
+    waiter = formation.get_waiter(f"stack_{'update' if exists else 'create'}_complete")
+    waiter.wait(StackName=stack, WaiterConfig=_OFTEN)
 
 
-def _exists(formation: "CloudFormationClient", stack: str) -> bool:
+def _exists(formation: Any, stack: str) -> bool:
     """Returns whether there is a stack to update. Deletes one whose creation failed: it cannot be updated."""
     try:
         status = formation.describe_stacks(StackName=stack)["Stacks"][0]["StackStatus"]
     except ClientError:
         return False
     if status not in ("CREATE_FAILED", "ROLLBACK_COMPLETE", "ROLLBACK_FAILED"):
-        return status != "DELETE_COMPLETE"
+        return bool(status != "DELETE_COMPLETE")
     formation.delete_stack(StackName=stack)
     formation.get_waiter("stack_delete_complete").wait(StackName=stack, WaiterConfig=_OFTEN)
     return False
 
 
-def _wait_for_versions(emulator: Emulator, formation: "CloudFormationClient", stack: str) -> None:
+def _wait_for_versions(emulator: Emulator, formation: Any, stack: str) -> None:
     """Waits until every alias can be called: AWS does so by itself, the emulator does not."""
     waiter = client(emulator, "lambda").get_waiter("published_version_active")
     for resource in formation.describe_stack_resources(StackName=stack)["StackResources"]:
@@ -147,7 +146,7 @@ def _wait_for_versions(emulator: Emulator, formation: "CloudFormationClient", st
             waiter.wait(FunctionName=resource["PhysicalResourceId"], WaiterConfig=_OFTEN)
 
 
-def _failures(formation: "CloudFormationClient", stack: str) -> str:
+def _failures(formation: Any, stack: str) -> str:
     events = formation.describe_stack_events(StackName=stack)["StackEvents"]
     return "\n".join(
         f"  {event['LogicalResourceId']} ({event['ResourceType']}): {event.get('ResourceStatusReason', '')}"
@@ -173,7 +172,7 @@ def put_back(emulator: Emulator) -> None:
         _move(s3, bucket, bucket.removeprefix(_ASIDE))
 
 
-def _move(s3: "S3Client", source: str, target: str) -> None:
+def _move(s3: Any, source: str, target: str) -> None:
     """Copies the objects of a bucket to another and removes the bucket with all versions.
 
     Nothing is lost if this is killed and repeated, or if somebody uploads meanwhile.
@@ -195,7 +194,7 @@ def _move(s3: "S3Client", source: str, target: str) -> None:
                 raise
 
 
-def _create_bucket(s3: "S3Client", name: str) -> None:
+def _create_bucket(s3: Any, name: str) -> None:
     # After a crash the emulator reports buckets as existing that it otherwise accepts.
     with contextlib.suppress(s3.exceptions.BucketAlreadyOwnedByYou):
         s3.create_bucket(Bucket=name)

@@ -57,6 +57,14 @@ def with_batch_permissions(template: Template) -> Template:
     return done
 
 
+def without_alarms(template: Template) -> Template:
+    """Returns a copy without alarms and their dashboard: the emulator does not compute with metrics."""
+    kinds = ("AWS::CloudWatch::Alarm", "AWS::CloudWatch::Dashboard")
+    resources = {name: one for name, one in template["Resources"].items() if one["Type"] not in kinds}
+    outputs = {name: one for name, one in template["Outputs"].items() if one["Value"] != {"Ref": "SakuinDashboard"}}
+    return template | {"Resources": resources, "Outputs": outputs}
+
+
 def _add_batch_permissions(part: object) -> None:
     if isinstance(part, dict):
         actions = part.get("Action")

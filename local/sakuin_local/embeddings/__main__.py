@@ -1,20 +1,26 @@
-"""The endpoint as a program: `python -m sakuin_local.embeddings PORT CACHE_FILE`."""
+"""The endpoint as a program: `python -m sakuin_local.embeddings PORT CACHE_FILE [URL]`.
 
+With the URL of a deployment and SAKUIN_PUSH_KEY, its model answers instead of that of this machine.
+"""
+
+import os
 import sys
 from pathlib import Path
 
-import uvicorn
-
 from sakuin_local.embeddings.cache import VectorCache
-from sakuin_local.embeddings.endpoint import application
+from sakuin_local.embeddings.deployment import SLICE, DeploymentModel
+from sakuin_local.embeddings.endpoint import Endpoint
 from sakuin_local.embeddings.model import Model
-from sakuin_local.embeddings.recorded import put_into
-from sakuin_local.same_machine import SameMachine
-from sakuin_local.serving import configuration, listen
+from sakuin_local.serving import run
 
 if __name__ == "__main__":
     port, file = int(sys.argv[1]), Path(sys.argv[2])
     if not file.exists():
-        put_into(file)
-    served = SameMachine(application(Model(), VectorCache(file)))
-    uvicorn.Server(configuration(served)).run(sockets=[listen(port)])
+        VectorCache(file).add_recorded()
+    if sys.argv[3:]:
+        deployed = DeploymentModel(sys.argv[3], os.environ["SAKUIN_PUSH_KEY"])
+        name = deployed.name()
+        endpoint = Endpoint(deployed, VectorCache(file, name), name=name, size=SLICE)
+    else:
+        endpoint = Endpoint(Model(), VectorCache(file))
+    run(endpoint.application(), port)

@@ -1,4 +1,4 @@
-"""OpenAI's `/v1/embeddings` and `/v1/models/{model}`, and `/healthz`."""
+"""OpenAI's `/v1/embeddings` and `/v1/models/{model}` with OpenAI's limits, and `/healthz`."""
 
 import asyncio
 import base64
@@ -15,71 +15,85 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from sakuin_local.embeddings.cache import VectorCache
-from sakuin_local.embeddings.model import NAME, Model, Text, Vector, slices
-from sakuin_local.embeddings.question import MAX_TOKENS, MAX_TOKENS_A_REQUEST, Question, Refused, refusal_answer
+from sakuin_local.embeddings.deployment import DeploymentModel
+from sakuin_local.embeddings.model import DIMENSIONS, NAME, SLICE, Model, Text, Vector, slices
 from sakuin_local.embeddings.queue import RequestQueue
+from sakuin_local.embeddings.refused import Refused, refusal_answer
 
+# https://platform.openai.com/docs/api-reference/embeddings/create
+MAX_INPUTS = 2_048
+MAX_TOKENS = 8_192
+MAX_TOKENS_A_REQUEST = 300_000
+MAX_DIMENSIONS = 3_072
 # RFC 9218: 0 is the most urgent, 7 the least. The product sends pages as 3, which is the default, and Tables as 5.
 _URGENCY = re.compile(r"(?:^|[,\s])u=([0-7])(?:$|[,;\s])")
 _DEFAULT_URGENCY = 3
 
 
-def application(model: Model, cache: VectorCache, queue: RequestQueue | None = None) -> Starlette:
-    """Returns the endpoint with this model and this cache. It has no limits of an account: the machine is the limit."""
-    work = _Work(model, cache, queue or RequestQueue())
+@dataclass
+class Endpoint:
+    """A model of this name, which gets parts of this `size`, with a cache and a queue.
 
-    async def embeddings(request: Request) -> Response:
+    It has no limits of an account: the machine is the limit.
+    """
+
+    model: Model | DeploymentModel
+    cache: VectorCache
+    queue: RequestQueue = field(default_factory=RequestQueue)
+    name: str = NAME
+    size: tuple[int, int] = SLICE
+    thread: ThreadPoolExecutor = field(default_factory=lambda: ThreadPoolExecutor(1))
+
+    def application(self) -> Starlette:
+        return Starlette(
+            routes=[
+                Route("/v1/embeddings", self.embeddings, methods=["POST"]),
+                Route("/v1/models/{model}", self.one_model),
+                Route("/healthz", self.healthz),
+            ],
+            exception_handlers={Refused: refusal_answer},
+        )
+
+    async def embeddings(self, request: Request) -> Response:
         _check_key(request)
-        question = Question.of(await _json(request))
-        tokens = _count_tokens(model, question.texts)
         try:
-            vectors = await work.vectors(request, question.texts)
+            body = await request.json()
+        except ValueError as error:
+            raise Refused(f"the body is not JSON: {error}") from error
+        texts, dimensions = _question(body, self.name)
+        tokens = self._count_tokens(texts)
+        try:
+            vectors = await self._vectors(request, texts)
         except ClientDisconnect:
             return Response()
         data = [
-            {"object": "embedding", "index": index, "embedding": _encoded(vectors[text], question.dimensions)}
-            for index, text in enumerate(question.texts)
+            {"object": "embedding", "index": index, "embedding": _encoded(vectors[text], dimensions)}
+            for index, text in enumerate(texts)
         ]
         usage = {"prompt_tokens": tokens, "total_tokens": tokens}
-        return JSONResponse({"object": "list", "model": NAME, "data": data, "usage": usage})
+        return JSONResponse({"object": "list", "model": self.name, "data": data, "usage": usage})
 
-    async def one_model(request: Request) -> JSONResponse:
+    async def one_model(self, request: Request) -> Response:
         _check_key(request)
-        if request.path_params["model"] != NAME:
-            raise Refused("the model does not exist", parameter="model", status=404)
-        return JSONResponse({"id": NAME, "object": "model", "created": 0, "owned_by": "sakuin"})
+        if request.path_params["model"] != self.name:
+            raise Refused("the model does not exist", status=404)
+        return JSONResponse({"id": self.name, "object": "model", "created": 0, "owned_by": "sakuin"})
 
-    async def healthz(request: Request) -> JSONResponse:
+    async def healthz(self, _request: Request) -> Response:
         return JSONResponse({"status": "ok"})
 
-    return Starlette(
-        routes=[
-            Route("/v1/embeddings", embeddings, methods=["POST"]),
-            Route("/v1/models/{model}", one_model),
-            Route("/healthz", healthz),
-        ],
-        exception_handlers={Refused: refusal_answer},
-    )
+    async def _vectors(self, request: Request, texts: Sequence[Text]) -> dict[Text, Vector]:
+        """Returns a vector for each text, from the cache if possible; `ClientDisconnect` if the client has left.
 
-
-@dataclass
-class _Work:
-    """Embeds the texts of requests in small parts, each in its turn and in one thread."""
-
-    model: Model
-    cache: VectorCache
-    queue: RequestQueue
-    thread: ThreadPoolExecutor = field(default_factory=lambda: ThreadPoolExecutor(1))
-
-    async def vectors(self, request: Request, texts: Sequence[Text]) -> dict[Text, Vector]:
-        """Returns a vector for each text, from the cache if possible; `ClientDisconnect` if the client has left."""
+        The others are embedded in small parts, each in its turn and in one thread.
+        """
         vectors = self.cache.found(texts)
-        parts = list(slices([text for text in dict.fromkeys(texts) if text not in vectors]))
+        parts = list(slices([text for text in dict.fromkeys(texts) if text not in vectors], self.size))
         if not parts:
             return vectors
-        async with self.queue.place(_urgency(request, texts), sum(map(_characters, parts))) as place:
+        async with self.queue.place(_urgency(request, texts)) as turn:
             for part in parts:
-                async with self.queue.turn(place, _characters(part)):
+                async with turn():
                     if await request.is_disconnected():
                         raise ClientDisconnect
                     vectors |= await self._embedded(part)
@@ -94,6 +108,39 @@ class _Work:
             vectors |= embedded
         return vectors
 
+    def _count_tokens(self, texts: Sequence[Text]) -> int:
+        counts = [self.model.tokens(text) for text in texts]
+        if max(counts) > MAX_TOKENS:
+            raise Refused(f"an input has {max(counts)} tokens, the maximum is {MAX_TOKENS}")
+        if sum(counts) > MAX_TOKENS_A_REQUEST:
+            raise Refused(f"the inputs have {sum(counts)} tokens together, the maximum is {MAX_TOKENS_A_REQUEST}")
+        return sum(counts)
+
+
+def _question(body: Any, model: str) -> tuple[list[Text], int]:
+    """Returns the texts of a request, and the dimensions of the vectors; raises `Refused`."""
+    if not isinstance(body, dict):
+        raise Refused("the body is not a JSON object")
+    if body.get("model") != model:
+        raise Refused(f"the model {body.get('model')!r} does not exist", status=404)
+    if body.get("encoding_format") != "base64":
+        raise Refused("encoding_format is 'base64': this endpoint writes no lists")
+    dimensions = body.get("dimensions", DIMENSIONS)
+    if type(dimensions) is not int or not DIMENSIONS <= dimensions <= MAX_DIMENSIONS:
+        raise Refused(
+            f"this model has {DIMENSIONS} dimensions; up to {MAX_DIMENSIONS} are filled with zeros, which keeps every "
+            "cosine; fewer are not supported"
+        )
+    inputs = [body.get("input")] if isinstance(body.get("input"), str) else body.get("input")
+    if not isinstance(inputs, list) or not 1 <= len(inputs) <= MAX_INPUTS:
+        raise Refused(f"input is a text or a list of 1 to {MAX_INPUTS} texts")
+    if not all(isinstance(text, str) and text for text in inputs):
+        raise Refused("an input is a text that is not empty; lists of tokens are not supported")
+    try:
+        return [Text.of(text) for text in inputs], dimensions
+    except ValueError as error:
+        raise Refused(str(error)) from error
+
 
 def _urgency(request: Request, texts: Sequence[Text]) -> int:
     """Returns the urgency of a request by its header `Priority`; a question is the most urgent."""
@@ -101,21 +148,6 @@ def _urgency(request: Request, texts: Sequence[Text]) -> int:
         return 0
     match = _URGENCY.search(request.headers.get("priority", ""))
     return int(match[1]) if match else _DEFAULT_URGENCY
-
-
-def _characters(texts: Sequence[Text]) -> int:
-    return sum(len(text.text) for text in texts)
-
-
-def _count_tokens(model: Model, texts: Sequence[Text]) -> int:
-    counts = [model.tokens(text) for text in texts]
-    if max(counts) > MAX_TOKENS:
-        raise Refused(f"an input has {max(counts)} tokens, the maximum is {MAX_TOKENS}", parameter="input")
-    if sum(counts) > MAX_TOKENS_A_REQUEST:
-        raise Refused(
-            f"the inputs have {sum(counts)} tokens together, the maximum is {MAX_TOKENS_A_REQUEST}", parameter="input"
-        )
-    return sum(counts)
 
 
 def _encoded(vector: Vector, dimensions: int) -> str:
@@ -126,11 +158,4 @@ def _encoded(vector: Vector, dimensions: int) -> str:
 
 def _check_key(request: Request) -> None:
     if not request.headers.get("authorization", "").startswith("Bearer "):
-        raise Refused("no API key", parameter="authorization", status=401)
-
-
-async def _json(request: Request) -> Any:
-    try:
-        return await request.json()
-    except ValueError as error:
-        raise Refused(f"the body is not JSON: {error}", parameter="body") from error
+        raise Refused("no API key", status=401)

@@ -14,7 +14,7 @@ DIMENSIONS = 384
 THREADS, WAITING = "2", "PASSIVE"
 # A question or a page waits for at most one slice: the passage of a Table, a fifth of a second. The texts of a slice
 # are embedded together: eight of 50 characters take .9 of the time that they take one by one, eight of 100 all of it.
-SLICE_TEXTS, SLICE_CHARACTERS = 8, 400
+SLICE = 8, 400
 
 Vector = NDArray[np.float32]
 
@@ -59,11 +59,12 @@ class Model:
         return int(self._engine.token_count(text.text, text.is_query))
 
 
-def slices(texts: Sequence[Text]) -> Iterator[list[Text]]:
-    """Splits texts into parts of one kind, small enough that a question waits for one of them."""
+def slices(texts: Sequence[Text], size: tuple[int, int] = SLICE) -> Iterator[list[Text]]:
+    """Splits texts into parts of one kind, of at most so many texts and characters; a question waits for one."""
+    most_texts, most_characters = size
     part: list[Text] = []
     for text in texts:
-        full = len(part) == SLICE_TEXTS or sum(len(each.text) for each in part) + len(text.text) > SLICE_CHARACTERS
+        full = len(part) == most_texts or sum(len(each.text) for each in part) + len(text.text) > most_characters
         if part and (full or text.is_query != part[0].is_query):
             yield part
             part = []

@@ -10,16 +10,14 @@ from psycopg import sql
 
 from sakuin_local.addresses import LOOPBACK, stable_ports
 from sakuin_local.errors import LocalError, OtherMigrations
-from sakuin_local.parts import Parts
 from sakuin_local.places import MIGRATIONS, TOOLS
 from sakuin_local.processes import Programs, end_leftovers
 from sakuin_local.proxy import Proxy, Target
 from sakuin_local.serving import served
 from sakuin_local.supabase import postgres, postgrest
 from sakuin_local.supabase.auth.application import auth_of, gateway
-from sakuin_local.supabase.auth.signing import SigningKey, signing_key_of
 from sakuin_local.supabase.migrations import apply_migrations
-from sakuin_local.supabase.tokens import keys_of, local_user_of, secret_of
+from sakuin_local.supabase.tokens import SigningKey, keys_of, local_user_of, secret_of, signing_key_of
 
 _ROLES = Path(__file__).with_name("roles.sql")
 PORTS = ("postgres", "postgrest", "postgrest_admin", "rest")
@@ -56,8 +54,7 @@ def running_database(folder: Path, migrations: Path = MIGRATIONS) -> Iterator[Da
     programs = Programs(folder)
     try:
         ports = stable_ports(folder / "ports.json", PORTS)
-        parts = Parts(programs)
-        with database_of(folder, programs, parts, ports, migrations=migrations, settings={"fsync": "off"}) as database:
+        with database_of(folder, programs, ports, migrations=migrations, settings={"fsync": "off"}) as database:
             yield database
     finally:
         programs.stop()
@@ -67,46 +64,40 @@ def running_database(folder: Path, migrations: Path = MIGRATIONS) -> Iterator[Da
 def database_of(
     folder: Path,
     programs: Programs,
-    parts: Parts,
     ports: Mapping[str, int],
     *,
     migrations: Path,
     settings: Mapping[str, str] | None = None,
     site_url: str = SITE_URL,
 ) -> Iterator[Database]:
-    """Starts both programs, as `parts`, on these `PORTS`; serves `/rest/v1` and `/auth/v1` while the block runs.
+    """Starts both programs on these `PORTS`; serves `/rest/v1` and `/auth/v1` while the block runs.
 
     `site_url` is the address of the application with the consent page. Auth has one user, that of `local_user_of`.
     """
     program = postgrest.postgrest_program(TOOLS)
     keys, signing_key = keys_of(folder), signing_key_of(folder)
     password = secret_of(folder / "postgres-password")
-    server = parts.start(
-        "postgres",
-        lambda: postgres.start(folder, programs, port=ports["postgres"], password=password, settings=settings),
-    )
+    server = postgres.start(folder, programs, port=ports["postgres"], password=password, settings=settings)
     ensure_roles(server.dsn(), password=password)
     try:
         apply_migrations(server.dsn("postgres"), migrations)
     except OtherMigrations as error:
         raise LocalError(
-            f"{folder} has the data of another version of Sakuin: {error}. docs/how-to/upgrade.md says how data from "
-            "before 1.0 is carried over. `sakuin up --fresh` deletes the content of the folder and starts with an "
-            "empty one. To keep the data, move the folder away first."
+            f"{folder} has the data of another version of Sakuin: {error}. `sakuin up --fresh` deletes the content of "
+            "the folder and starts with an empty one. To keep the data, move the folder away first."
         ) from error
-    parts.start(
-        "postgrest",
-        lambda: postgrest.start(
-            programs,
-            server,
-            program=program,
-            port=ports["postgrest"],
-            admin_port=ports["postgrest_admin"],
-            jwt_secret=signing_key.with_secret(keys.jwt_secret),
-        ),
+    postgrest.start(
+        programs,
+        server,
+        program=program,
+        port=ports["postgrest"],
+        admin_port=ports["postgrest_admin"],
+        jwt_secret=signing_key.with_secret(keys.jwt_secret),
     )
     url = f"http://{LOOPBACK}:{ports['rest']}"
-    auth = auth_of(folder / "auth.json", signing_key, url=url, site_url=site_url, api_keys={keys.anon, keys.service})
+    api_keys, secret_keys = {keys.anon}, {keys.service}
+    file = folder / "auth.json"
+    auth = auth_of(file, signing_key, url=url, site_url=site_url, api_keys=api_keys, secret_keys=secret_keys)
     user = local_user_of(folder)
     auth.sessions.records.add_user(user.email, user.password, user.id)
     rest = Proxy(lambda path: Target(ports["postgrest"], path))

@@ -15,13 +15,8 @@ QUERIES_A_REQUEST = 16
 ROWS_AN_ANSWER = 10_000
 NAMESPACES_A_PAGE = 1_000
 DELETED_BY_FILTER = 5_000_000
-# Beyond this much, further writes are not visible until they are indexed.
-UNINDEXED_SEARCHED_BYTES = 128 * 1024 * 1024
-# Beyond this much, writes are refused.
-UNINDEXED_BYTES = 2_000_000_000
-# The next query waits for a moment, and is refused then.
-QUERIES_IN_FLIGHT = 16
-# The documentation has both 1,024 and 8,192: the smaller one is safe.
+# The documentation has both 1,024 and 8,192: the smaller one is safe. It does not say whether the limit is one for all
+# clauses together: here it is.
 FULL_TEXT_QUERY_CHARACTERS = 1_024
 # Longer tokens are dropped silently, by default and at most. Whether those of `pre_tokenized_array` are dropped too is
 # not documented: here they are.
@@ -37,6 +32,7 @@ class Refused(Exception):
         self.status = status
 
 
-def missing(namespace: str) -> Refused:
-    """Returns the error for a namespace that does not exist."""
-    return Refused(f"namespace '{namespace}' was not found", status=404)
+def require(condition: object, message: str, *, status: int = 400) -> None:
+    """Raises `Refused` unless the condition holds."""
+    if not condition:
+        raise Refused(message, status=status)

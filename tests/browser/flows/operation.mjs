@@ -1,15 +1,6 @@
 // What an operator does.
 import assert from 'node:assert/strict';
 
-export async function redrive(open, { session }) {
-  const tab = await open({ session });
-  await tab.visit('/console/');
-  await tab.go(() => tab.page.getByRole('link', { name: 'Dead letters', exact: true }).click());
-  await tab.go(() => tab.page.getByRole('link', { name: 'Pages (' }).click());
-  await tab.page.getByRole('checkbox').check();
-  await tab.press('Send again');
-}
-
 // A key of the library is made once, whatever is loaded again, and revoked. Returns it.
 export async function makeKey(open, { session, key }) {
   const tab = await open({ session });

@@ -26,5 +26,5 @@ export async function askForNothing(open, { session, question }) {
   await tab.visit('/console/playground');
   await tab.page.getByLabel('Question', { exact: true }).fill(question);
   await tab.press('Ask');
-  await tab.page.getByText('No good match').waitFor();
+  await tab.page.getByRole('status').getByText('No good match').waitFor();
 }

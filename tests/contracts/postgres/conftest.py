@@ -13,8 +13,7 @@ from sakuin.knowledge.postgres import KnowledgeIndex, MaterialRecords
 from sakuin.knowledge.postgres_search import ChunkSearch, Lexicon, PostgresChunks, ReadKnowledge
 from sakuin.knowledge.turbopuffer import StoredPages, TurbopufferChunks
 from sakuin.platform.supabase.client import Client
-from sakuin.platform.turbopuffer.client import connected
-from sakuin.platform.turbopuffer.rows import TurbopufferRows
+from sakuin.platform.turbopuffer.client import TurbopufferRows, connected
 from sakuin.retrieval.index_version import PageIndexVersion
 
 from tests.builders import a_chunk, a_source, text_of

@@ -3,18 +3,20 @@
 from dataclasses import replace
 from functools import partial
 
-from sakuin.knowledge.model import ChangeResult, PageChange, Source
+from sakuin.knowledge.model import BucketVersion, ChangeResult, PageChange, Source
 from sakuin.language.model import LexiconLookup
 
 from tests.builders import a_chunk, a_source
 from tests.contracts.postgres.conftest import Knowledge
 
 KEY = "m.html"
+NO_OBJECT = BucketVersion(None)
 
 
 def apply_current(knowledge: Knowledge, source: Source, content: str, *, seen: int | None) -> str:
     """Applies a page of one rule as the bucket's current version; returns the outcome."""
-    return knowledge.apply(source, [a_chunk("m", "rule-a", content)], expected_generation=seen, current=True).outcome
+    bucket = BucketVersion(source.version_id)
+    return knowledge.apply(source, [a_chunk("m", "rule-a", content)], expected_generation=seen, bucket=bucket).outcome
 
 
 def apply_event(knowledge: Knowledge, source: Source, content: str) -> str:
@@ -39,8 +41,9 @@ def test_a_current_version_is_a_conflict_if_the_row_changed_since(knowledge: Kno
     before, current = knowledge.state(), a_source(KEY, 0x10)
     for seen in (None, 0, 99):
         assert apply_current(knowledge, current, "新", seen=seen) == "conflict", seen
-        assert knowledge.delete(current, expected_generation=seen, current=True).outcome == "conflict", seen
-        assert knowledge.fail(current, expected_generation=seen, current=True).outcome == "conflict", seen
+        assert knowledge.delete(current, expected_generation=seen, bucket=NO_OBJECT).outcome == "conflict", seen
+        bucket = BucketVersion(current.version_id)
+        assert knowledge.fail(current, expected_generation=seen, bucket=bucket).outcome == "conflict", seen
     assert knowledge.state() == before
 
 
@@ -50,6 +53,27 @@ def test_an_unknown_page_is_applied_without_a_sequencer_and_its_event_is_superse
     assert apply_current(knowledge, unknown, "二", seen=None) == "conflict"
     assert apply_event(knowledge, a_source(KEY, 0x8), "古い") == "superseded"
     assert knowledge.contents() == {"rule-a": "一"}
+
+
+def test_what_the_bucket_does_not_have_or_the_row_has_already_is_superseded_and_recorded(knowledge: Knowledge) -> None:
+    def outcome(source: Source, bucket: str | None, *, deleted: bool = False) -> str:
+        seen = {"expected_generation": knowledge.state().generation, "bucket": BucketVersion(bucket)}
+        if deleted:
+            return knowledge.delete(source, **seen).outcome
+        return knowledge.apply(source, [a_chunk("m", "rule-a", "二")], **seen).outcome
+
+    source = a_source(KEY, 0x10)
+    apply_event(knowledge, source, "一")
+    before, other = knowledge.state(), a_source(KEY, 0x20)
+    for rejected in (outcome(source, source.version_id), outcome(other, "third"), outcome(other, None)):
+        assert rejected == "superseded"
+    assert outcome(replace(other, version_id=None), "third", deleted=True) == "superseded"
+    assert knowledge.state() == before
+    [recorded] = knowledge.records.upload_results([(KEY, str(other.version_id))])
+    assert recorded.outcome == "superseded"
+    gone = replace(other, version_id=None)
+    assert (outcome(gone, None, deleted=True), outcome(gone, None, deleted=True)) == ("applied", "superseded")
+    assert outcome(source, source.version_id) == "applied"
 
 
 def test_without_a_sequencer_the_fence_stays(knowledge: Knowledge) -> None:
@@ -66,7 +90,7 @@ def test_another_key_waits_below_its_own_fence_and_replaces_a_deleted_owner(know
     assert apply_event(knowledge, other, "三") == "superseded"
     assert apply_current(knowledge, other, "三", seen=knowledge.state().generation) == "waiting"
     gone = replace(a_source(KEY, 0x30), version_id=None, sequencer="")
-    deleted = knowledge.delete(gone, expected_generation=knowledge.state().generation, current=True)
+    deleted = knowledge.delete(gone, expected_generation=knowledge.state().generation, bucket=NO_OBJECT)
     assert deleted.next_owner == other
     # The material's events no longer count: the next key has to compare with the bucket, too.
     assert apply_event(knowledge, other, "三") == "superseded"
@@ -98,7 +122,7 @@ def test_the_same_page_keeps_its_chunks_and_is_a_conflict_if_the_row_has_another
     later = replace(same, source=a_source(KEY, 0x40))
     for other in ({"page_hash": "i"}, {"fingerprint": "f"}, {"source": a_source("n.html", 0x40)}):
         rejected = knowledge.index.apply(replace(later, **other))
-        assert (rejected.outcome, rejected.state) == ("conflict", knowledge.state()), other
+        assert (rejected.outcome, knowledge.state().source) == ("conflict", same.source), other
     apply_event(knowledge, a_source(KEY, 0x30), "二")
     assert knowledge.index.apply(later).outcome == "conflict"
     assert (knowledge.contents(), knowledge.state().page_hash) == ({"rule-a": "二"}, None)

@@ -58,7 +58,7 @@ class Library:
     def cosines(self, query: str, asked: IndexVersion) -> dict[str, float | None]:
         """The cosine of each page and a question in an index; None: the page has no vector there."""
         question = Question(vector_of(text_of("rule-a", query)), (), asked.pages, EVERYTHING, 10)
-        return {match.material: match.cosine for match in self.knowledge.search.answer(question).matches}
+        return {match.material: match.cosine for match in self.knowledge.search.matches(question)}
 
     def missing(self, asked: IndexVersion) -> tuple[str, ...]:
         state = next(each for each in self.indexes.states() if each.settings == asked)

@@ -1,4 +1,4 @@
-"""`KnowledgeIndex`: the fence of versions, vectors and receipts."""
+"""`KnowledgeIndex`: the fence of versions, vectors and results."""
 
 import unicodedata
 from dataclasses import asdict, dataclass, field, replace
@@ -220,7 +220,7 @@ def test_a_vector_is_stored_once_and_outlives_its_text(knowledge: Knowledge, sql
     knowledge.embed(list(chunks.values()))
     assert unused() == {"一", "二"}
     # No search finds a vector that is stored before its page.
-    assert knowledge.search.answer(Question(vector_of("一"), (), knowledge.version, EVERYTHING, 5)).matches == []
+    assert knowledge.search.matches(Question(vector_of("一"), (), knowledge.version, EVERYTHING, 5)) == []
     apply("a", 1, "一")
     assert unused() == {"二"}
     # Another page has the same text, then the first one has another, and the other one is deleted.
@@ -232,7 +232,7 @@ def test_a_vector_is_stored_once_and_outlives_its_text(knowledge: Knowledge, sql
     assert unused() == {"二"}
 
 
-def test_a_receipt_can_be_left_for_a_version_that_changed_no_material(knowledge: Knowledge) -> None:
+def test_a_result_can_be_left_for_a_version_that_changed_no_material(knowledge: Knowledge) -> None:
     file = a_source("learns.yml", 1, version="v1")
     knowledge.index.record_upload_result(file, "failed", "line 3")
     knowledge.index.record_upload_result(file, "applied")
@@ -281,7 +281,7 @@ def test_the_materials_built_with_another_fingerprint(knowledge: Knowledge) -> N
         assert call(knowledge.index.client, "outdated_materials", {"p_fingerprint": version.id}) == outdated
 
 
-def test_a_bucket_without_versions_leaves_no_receipt_and_is_fenced_all_the_same(knowledge: Knowledge) -> None:
+def test_a_bucket_without_versions_leaves_no_result_and_is_fenced_all_the_same(knowledge: Knowledge) -> None:
     new, old = (replace(a_source(KEY, number), version_id=None) for number in (20, 10))
     assert knowledge.apply(new, [a_chunk("m", "rule-a", "新")]).outcome == "applied"
     assert knowledge.apply(old, [a_chunk("m", "rule-a", "旧")]).outcome == "superseded"
@@ -294,6 +294,10 @@ class Recording:
 
     client: Client
     requests: list[tuple[str, Any]] = field(default_factory=list)
+
+    @property
+    def postgrest(self) -> "Recording":
+        return self
 
     def rpc(self, function: str, arguments: dict[str, Any]) -> Any:
         self.requests.append((function, arguments))
@@ -320,7 +324,7 @@ def found_by(knowledge: Knowledge, version: int) -> set[str]:
     """The contents that the words of a version find."""
     slots = [Slot("word", (f"版{version}の0",))]
     question = Question(None, slots, knowledge.version, EVERYTHING, 50)
-    return {match.content for match in knowledge.search.answer(question).matches}
+    return {match.content for match in knowledge.search.matches(question)}
 
 
 @pytest.mark.parametrize("knowledge", ["postgres"], indirect=True)
@@ -386,7 +390,7 @@ def test_a_page_whose_staged_words_were_deleted_is_not_applied(knowledge: Knowle
         **{"p_fingerprint": knowledge.version.id, "p_learns_files": {}, "p_expected_generation": 1},
     }
     row = {name: value for name, value in asdict(chunk).items() if name not in ("words", "learns")}
-    rows = [row | {"learns": chunk.learns.items, "learns_source": "written", "words": 0}]
+    rows = [row | {"learns": chunk.learns.items, "learns_source": "rules", "words": 0}]
     with pytest.raises(Conflict, match="were deleted before it was applied"):
         call(knowledge.index.client, "apply_material", arguments | {"p_chunks": rows})
     assert knowledge.state().source == a_source(KEY, 1)

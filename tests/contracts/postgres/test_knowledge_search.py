@@ -44,7 +44,7 @@ def ask(
 ) -> Sequence[Match]:
     vector = vector_of(query) if by_meaning else None
     slots = analyze_query(query, knowledge.lexicon.look_up(query, lexicon_lookup(query))).slots if by_words else ()
-    return knowledge.search.answer(Question(vector, slots, knowledge.version, filters, limit)).matches
+    return knowledge.search.matches(Question(vector, slots, knowledge.version, filters, limit))
 
 
 def a_library(count: int) -> list[KnowledgeChunk]:
@@ -205,7 +205,9 @@ def test_meaning_and_similarity_are_what_the_formula_says(knowledge: Knowledge) 
         (lead,) = leads([best], rivals)
         # A vector travels with seven digits.
         assert found[0].ranked.needed == pytest.approx(scale.least, abs=1e-3)
-        assert found[0].ranked.similarity == pytest.approx(scale.similarity(best, lead), abs=1e-3), question
+        probability = scale.similarity(best, lead)
+        likely = max(probability, 0.2) if best >= found[0].ranked.needed else min(0.2 * probability, 0.1999)
+        assert found[0].ranked.similarity == pytest.approx(likely, abs=1e-3), question
         assert [match.ranked.similarity for match in found] == sorted(
             (m.ranked.similarity for m in found), reverse=True
         )
@@ -244,18 +246,17 @@ def store_two_languages(knowledge: Knowledge, many: int) -> Question:
 
 def test_a_text_is_compared_with_unrelated_texts_of_its_own_language(knowledge: Knowledge) -> None:
     question = store_two_languages(knowledge, 60)
-    found = knowledge.search.answer(question)
-    assert found.matches[0].id == "en-GB#rule-7"
-    assert found.matches[0].cosine is not None
-    assert found.matches[1].cosine is not None
-    assert found.matches[0].cosine < found.matches[1].cosine
-    assert found.others.behind["ja"] == 0 < found.others.behind["en"]
+    found = knowledge.search.matches(question)
+    assert found[0].id == "en-GB#rule-7"
+    assert found[0].cosine is not None
+    assert found[1].cosine is not None
+    assert found[0].cosine < found[1].cosine
 
 
 @pytest.mark.parametrize("knowledge", ["postgres"], indirect=True)
 def test_each_language_has_its_nearest_texts_among_the_candidates(knowledge: Knowledge) -> None:
     question = store_two_languages(knowledge, 3 * DEPTH)
-    assert knowledge.search.answer(question).matches[0].id == "en-GB#rule-7"
+    assert knowledge.search.matches(question)[0].id == "en-GB#rule-7"
 
 
 def test_all_of_the_few_chunks_that_pass_a_filter_are_compared_by_words(knowledge: Knowledge) -> None:
@@ -284,20 +285,6 @@ def test_names_of_one_language_change_nothing(knowledge: Knowledge, sql: psycopg
     assert all(each == answers[0] for each in answers)
 
 
-def test_an_example_stands_below_the_concept_it_shows_unless_examples_are_asked_for(knowledge: Knowledge) -> None:
-    concept = a_chunk("m", "rule-f", "係数を公式に代入する。", title="解の公式")
-    example = a_chunk(
-        "m", "ex-1", "解の公式で解の公式の例を解く。", title="解の公式で解く", illustrates=("rule-f",), position=1
-    )
-    others = [a_chunk("n", f"rule-{number}", f"ほかの話{number}") for number in range(9)]
-    store(knowledge, [concept, example, *others])
-    found = [match.anchor for match in ask(knowledge, "解の公式で解く", limit=2)]
-    assert found == ["rule-f", "ex-1"]
-    assert ask(knowledge, "解の公式で解く", filters=Filters(type="example"))[0].anchor == "ex-1"
-    scores = {match.anchor: match.ranked.similarity for match in ask(knowledge, "解の公式で解く", limit=2)}
-    assert scores["ex-1"] <= scores["rule-f"]
-
-
 def test_a_concept_rises_with_the_example_that_was_asked_for(knowledge: Knowledge) -> None:
     concept = a_chunk("m", "rule-f", "根号を含む式。", title="公式")
     example = a_chunk("m", "ex-1", "噴水の高さを求める", title="噴水の高さ", illustrates=("rule-f",), position=1)
@@ -314,9 +301,7 @@ def test_a_concept_rises_with_the_example_that_was_asked_for(knowledge: Knowledg
 def test_an_example_that_was_asked_for_in_words_has_no_penalty(knowledge: Knowledge) -> None:
     store(knowledge, [a_chunk("m", "ex-1", "噴水の高さ"), *(a_chunk("n", f"rule-{n}", f"話{n}") for n in range(9))])
     question = Question(vector_of("噴水の高さ"), (), knowledge.version, EVERYTHING, 1)
-    (plain,), (wanted,) = (
-        knowledge.search.answer(replace(question, wants_example=asked)).matches for asked in (False, True)
-    )
+    (plain,), (wanted,) = (knowledge.search.matches(replace(question, wants_example=asked)) for asked in (False, True))
     assert wanted.anchor == plain.anchor == "ex-1"
     assert wanted.ranked.evidence == pytest.approx(plain.ranked.evidence - WEIGHTS.example)
 
@@ -329,15 +314,6 @@ def test_vectors_of_another_fingerprint_are_never_compared(knowledge: Knowledge)
     # Its words still count while it waits to be built again. In turbopuffer a row needs a vector.
     of_words = {"old"} if knowledge.version.store == "postgres" else set()
     assert {match.material for match in ask(knowledge, "たすき掛け")} == {"new"} | of_words
-
-
-def test_words_alone_find_without_a_vector(knowledge: Knowledge) -> None:
-    store(knowledge, a_library(30))
-    found = ask(knowledge, "平方完成", by_meaning=False, limit=50)
-    assert {match.title.split()[0] for match in found[:3]} == {"平方完成"}
-    assert not any("等差数列" in match.title for match in found)
-    assert all(0 <= match.ranked.similarity <= 1 for match in found)
-    assert ask(knowledge, "", by_meaning=False) == []
 
 
 @pytest.mark.scenario("knowledge-index/spelling-variants-are-found")

@@ -39,8 +39,8 @@ def test_an_empty_index_knows_nothing(knowledge: Knowledge) -> None:
 
 def test_a_reading_has_its_written_forms_the_most_frequent_first(knowledge: Knowledge) -> None:
     both = [("カイ", "解"), ("カイ", "階")]
-    store(knowledge, a_text("m", 1, *both), a_text("m", 2, ("カイ", "解")), a_text("n", 1, ("シキ", "式")))
-    assert vector_text(knowledge, "カイ", "シキ", "ナイ") == {"カイ": ("解", "階"), "シキ": ("式",)}
+    store(knowledge, a_text("m", 1, *both), a_text("m", 2, ("カイ", "階")), a_text("n", 1, ("シキ", "式")))
+    assert vector_text(knowledge, "カイ", "シキ", "ナイ") == {"カイ": ("階", "解"), "シキ": ("式",)}
 
 
 def test_what_no_page_has_any_more_is_forgotten(knowledge: Knowledge) -> None:
@@ -52,11 +52,14 @@ def test_what_no_page_has_any_more_is_forgotten(knowledge: Knowledge) -> None:
 
 
 def test_a_word_that_the_index_does_not_have_is_near_what_it_nearly_is(knowledge: Knowledge) -> None:
-    known = (("ハンベツシキ", "判別式"), ("ヘイホウカンセイ", "平方完成"), ("カイ", "解"))
+    known = (("ハンベツシキ", "判別式"), ("ヘイホウカンセイ", "平方完成"), ("カイ", "解"), ("ケイス", "計数"))
     store(knowledge, a_text("m", 1, *known))
     for typed in ("ハンベツシ", "ハンベツシキキ", "ハンヘツシキ", "ハベンツシキ", "カンベツシキ"):
         assert near(knowledge, word=typed) == {"word": ("判別式",)}, typed
     assert near(knowledge, word="ヘイホオカンセエ") == {"word": ("平方完成",)}
+    # Seven kana may have two slips, and kana that are typed twice are none.
+    assert near(knowledge, word="ハンメツンシキ") == {"word": ("判別式",)}
+    assert near(knowledge, word="ケケイイスス") == {"word": ("計数",)}
     # A short word, and one too many slips away, is near nothing.
     for typed in ("カイイ", "ハンベツ", "ハカンベツ", "シキハンベツ"):
         assert near(knowledge, word=typed) == {}, typed
@@ -64,8 +67,9 @@ def test_a_word_that_the_index_does_not_have_is_near_what_it_nearly_is(knowledge
 
 def test_the_nearest_comes_first_and_then_the_most_frequent(knowledge: Knowledge) -> None:
     far = [a_text("n", number, ("ヘイホウカンセ", "平方感"), ("ヘイホウカンセツ", "平方関節")) for number in (1, 2)]
+    far += [a_text("n", number, ("ヘイホウカンモノ", "平方寛物")) for number in range(3, 9)]
     store(knowledge, a_text("m", 1, ("ヘイホウカンセイホ", "平方官製"), ("ヘイホウカンセツ", "平方関節")), *far)
-    assert near(knowledge, word="ヘイホウカンセイ") == {"word": ("平方関節", "平方感", "平方官製")}
+    assert near(knowledge, word="ヘイホウカンセイ") == {"word": ("平方関節", "平方感", "平方官製", "平方寛物")}
 
 
 def test_a_word_that_the_index_has_is_no_slip(knowledge: Knowledge) -> None:

@@ -1,13 +1,11 @@
 """What `Quotas` promises."""
 
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
-from datetime import UTC, date, datetime
+from dataclasses import dataclass
 
 import psycopg
 import pytest
 from sakuin.mcp.rate_limiter import Quotas
-from sakuin.platform.openai.budget import DailyTokens
 from sakuin.platform.supabase.client import Client
 
 
@@ -71,7 +69,7 @@ def test_who_is_left_over_after_the_limit_was_lowered_gets_nothing(counted: Coun
 
 
 def test_a_quota_is_used_to_its_end_and_anew_in_its_next_period(sql: psycopg.Connection) -> None:
-    take = "select take_quota('k', 'sign_ins_of_account', 1000000000, {}, 'sign-ins')"
+    take = "select take_quota('k', 'sign_ins_of_account', 1000000000, {})"
     all_but_one = take.format("quota_of('sign_ins_of_account') - 1").encode()
     sql.execute(all_but_one)
     sql.execute(take.format(1).encode())
@@ -81,35 +79,3 @@ def test_a_quota_is_used_to_its_end_and_anew_in_its_next_period(sql: psycopg.Con
     sql.execute(all_but_one)
     sql.execute(take.format(1).encode())
     sql.execute("delete from quota_use where principal = 'k'")
-
-
-@pytest.fixture
-def tokens(service: Client, sql: psycopg.Connection) -> DailyTokens:
-    sql.execute("delete from daily_count")
-    return DailyTokens(service)
-
-
-def today() -> date:
-    return datetime.now(UTC).date()
-
-
-def test_a_day_begins_with_nothing_and_adds_up(tokens: DailyTokens) -> None:
-    began = today()
-    assert tokens.spent() == 0
-    tokens.add(700)
-    tokens.add(3_000_000_000)
-    # Over midnight it would be two days' sums.
-    assert tokens.spent() == 3_000_000_700 or today() > began
-
-
-def test_nothing_is_lost_when_workers_add_at_the_same_time(tokens: DailyTokens) -> None:
-    began = today()
-    with ThreadPoolExecutor(4) as workers:
-        list(workers.map(lambda _: replace(tokens).add(1), range(40)))
-    assert tokens.spent() == 40 or today() > began
-
-
-def test_yesterday_s_tokens_do_not_count_today(tokens: DailyTokens, sql: psycopg.Connection) -> None:
-    tokens.add(500)
-    sql.execute("update daily_count set day = day - 1")
-    assert tokens.spent() == 0

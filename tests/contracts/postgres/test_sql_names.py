@@ -10,8 +10,8 @@ import pytest
 
 ROOT = Path(__file__).parents[3]
 CALLERS = ROOT / "layers/sakuin/sakuin"
-# Methods that call the SQL function which their first string names.
-CALLS = {"call", "rpc", "_call", "_of", "_own"}
+# The function and the methods that call the SQL function which their first string names; a method `call` calls a tool.
+CALLS = re.compile(r"call|.*\.(rpc|_call)", re.DOTALL)
 
 _NOT_CODE = re.compile(r"--[^\n]*|'(?:[^']|'')*'")
 _CALLED = re.compile(r"(?<![.\w])(?:public\.)?([a-z_][a-z0-9_]*)\s*\(")
@@ -114,7 +114,7 @@ def _called() -> Iterator[tuple[str, str, set[str]]]:
     """Where Python calls a SQL function, its name, and the arguments that the same Python function names."""
     for file in sorted(CALLERS.rglob("*.py")):
         text = file.read_text()
-        for node in ast.walk(ast.parse(text)) if any(f"{name}(" in text for name in CALLS) else ():
+        for node in ast.walk(ast.parse(text)) if re.search(r"\b(_?call|rpc)\(", text) else ():
             if isinstance(node, ast.FunctionDef):
                 names = set(_functions_called(node))
                 # Arguments cannot be told apart where one Python function calls several.
@@ -124,7 +124,7 @@ def _called() -> Iterator[tuple[str, str, set[str]]]:
 
 def _functions_called(node: ast.FunctionDef) -> Iterator[str]:
     for each in ast.walk(node):
-        if isinstance(each, ast.Call) and getattr(each.func, "attr", getattr(each.func, "id", "")) in CALLS:
+        if isinstance(each, ast.Call) and CALLS.fullmatch(ast.unparse(each.func)):
             texts = (a.value for a in each.args if isinstance(a, ast.Constant) and isinstance(a.value, str))
             yield from (text for text in texts if re.fullmatch(r"[a-z_]+", text))
 

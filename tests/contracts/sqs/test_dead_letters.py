@@ -13,7 +13,7 @@ from sakuin.knowledge.messages import AskLearns, MaterialQueue, RecheckKey, Rein
 from sakuin.platform.retry import QUEUES, QueueName
 from sakuin.platform.sqs import SqsQueue
 from sakuin.tables.messages import EmbedRequest, ScanRequest, TableQueues, embed_message, tool_message
-from sakuin.upkeep.queues import DeadLetterQueues
+from sakuin.upkeep import queues as upkeep
 
 from tests.doubles.sqs import ModelledSqs
 
@@ -29,8 +29,8 @@ class Queues:
     waits: list[int]
 
     @property
-    def dead(self) -> DeadLetterQueues:
-        return DeadLetterQueues(self.client, self.urls, self.dead_urls)
+    def dead(self) -> upkeep.Queues:
+        return upkeep.Queues(self.client, self.urls, self.dead_urls)
 
     def put(self, queue: QueueName, body: str) -> None:
         self.client.send_message(QueueUrl=self.dead_urls[queue], MessageBody=body)
@@ -95,9 +95,7 @@ def test_while_one_operator_has_them_nobody_else_receives_them(queues: Queues) -
 
 def test_a_letter_whose_queue_takes_nothing_stays(queues: Queues) -> None:
     queues.put("embed", "{}")
-    dead = DeadLetterQueues(
-        queues.client, {**queues.urls, "embed": f"{queues.urls['embed']}-nowhere"}, queues.dead_urls
-    )
+    dead = upkeep.Queues(queues.client, {**queues.urls, "embed": f"{queues.urls['embed']}-nowhere"}, queues.dead_urls)
     (letter,) = dead.receive("embed")
     with pytest.raises(Unavailable):
         dead.send_again(letter)

@@ -18,7 +18,7 @@ import httpx
 import jwt
 import pytest
 from sakuin_local.supabase.auth.application import Auth, auth_of, gateway
-from sakuin_local.supabase.auth.signing import signing_key_of
+from sakuin_local.supabase.tokens import signing_key_of
 from starlette.responses import PlainTextResponse
 from starlette.testclient import TestClient
 
@@ -179,76 +179,44 @@ def test_the_gateway_wants_a_key_of_the_project(project: Project) -> None:
 # ---------------------------------------------------------------- agents
 
 
-def test_a_client_registers_itself_and_keeps_a_secret_unless_it_says_that_it_cannot(project: Project) -> None:
-    public = project.registered()
-    secret = project.registered(token_endpoint_auth_method=None)
-
-    assert (public["client_type"], public["token_endpoint_auth_method"]) == ("public", "none")
-    assert "client_secret" not in public
-    assert (secret["client_type"], secret["token_endpoint_auth_method"]) == ("confidential", "client_secret_basic")
-    assert secret["client_secret"]
-    assert secret["grant_types"] == ["authorization_code", "refresh_token"]
-
-
-def test_a_client_with_a_bad_address_is_not_registered(project: Project) -> None:
-    changes: tuple[tuple[dict[str, Any], str], ...] = (
-        ({"redirect_uris": []}, "redirect_uris is required"),
-        ({"redirect_uris": ["http://evil.example/"]}, "HTTP scheme only allowed for localhost"),
-        ({"redirect_uris": ["javascript://x/%0aalert(1)"]}, "scheme 'javascript' is not allowed for security reasons"),
-        ({"redirect_uris": [f"{BACK}#part"]}, "fragment not allowed in redirect URI"),
-        ({"grant_types": ["password"]}, "grant_types must only contain"),
-        ({"token_endpoint_auth_method": "private_key_jwt"}, "token_endpoint_auth_method must be one of"),
-        ({"client_name": "x" * 1025}, "client_name cannot exceed 1024 characters"),
-    )
-    for changed, reason in changes:
-        asked = {"redirect_uris": [BACK], **changed}
-        status, code, message = refusal(project.call("POST", "/oauth/clients/register", json=asked))
-        assert (status, code, reason in message) == (400, "validation_failed", True), message
-
-
 def test_an_unknown_client_or_address_is_told_here_and_nobody_is_redirected(project: Project) -> None:
     client = project.registered()["client_id"]
 
-    assert refusal(project.authorize("no")) == (400, "oauth_client_not_found", "invalid client_id format")
-    for address in (f"{BACK}/more", "http://127.0.0.1:33419/callback", "https://evil.example/"):
-        asked = project.authorize(client, redirect_uri=address)
-        assert refusal(asked) == (400, "validation_failed", "invalid redirect_uri")
-
-
-def test_every_other_mistake_goes_back_to_the_client(project: Project) -> None:
-    client = project.registered()["client_id"]
-    changes: tuple[tuple[dict[str, str], str], ...] = (
-        ({"code_challenge": ""}, "PKCE flow requires both code_challenge and code_challenge_method"),
-        ({"code_challenge_method": "plain"}, "code_challenge_method must be 'S256': this stand-in has no other"),
-        ({"code_challenge": "short"}, "code_challenge must be between 43 and 128 characters"),
-        ({"response_type": "token"}, "only response_type=code is supported"),
-        ({"scope": "email library:read"}, "unsupported scope: library:read"),
-        ({"resource": "mcp"}, "resource must be an absolute URI"),
-    )
-    for changed, problem in changes:
-        answer = project.authorize(client, **changed)
-        said = {"error": "invalid_request", "error_description": problem, "state": "s"}
-        assert (answer.status_code, answer.headers["location"].partition("?")[0]) == (302, BACK), problem
-        assert query_of(answer.headers["location"]) == said
+    for asked in (project.authorize("no"), project.authorize(client, redirect_uri="https://evil.example/")):
+        assert (asked.status_code, "location" in asked.headers) == (400, False)
 
 
 @pytest.mark.parametrize(
-    ("changed", "problem"),
+    ("changed", "error"),
     [
-        (
-            {"code_verifier": "w" * 64},
-            "PKCE verification failed: code challenge does not match previously saved code verifier",
-        ),
-        ({"code_verifier": ""}, "PKCE verification failed: code_verifier is required when PKCE challenge is present"),
-        ({"redirect_uri": f"{BACK}/more"}, "Invalid redirect_uri"),
-        ({"code": "another"}, "Invalid authorization code"),
+        ({"code_challenge_method": "other"}, "invalid_request"),
+        ({"response_type": "token"}, "unsupported_response_type"),
+        ({"scope": "email library:read"}, "invalid_scope"),
     ],
 )
-def test_a_code_is_worth_nothing_without_the_rest(project: Project, changed: Any, problem: str) -> None:
+def test_every_other_mistake_goes_back_to_the_client(project: Project, changed: Any, error: str) -> None:
+    answer = project.authorize(project.registered()["client_id"], **changed)
+
+    assert (answer.status_code, answer.headers["location"].partition("?")[0]) == (302, BACK)
+    said = query_of(answer.headers["location"])
+    assert (said["error"], said["state"]) == (error, "s")
+
+
+@pytest.mark.parametrize(
+    ("changed", "error"),
+    [
+        ({"code_verifier": "w" * 64}, "invalid_grant"),
+        ({"code_verifier": ""}, "invalid_request"),
+        ({"redirect_uri": f"{BACK}/more"}, "invalid_grant"),
+        ({"code": "another"}, "invalid_grant"),
+    ],
+)
+def test_a_code_is_worth_nothing_without_the_rest(project: Project, changed: Any, error: str) -> None:
     token, client = project.sign_in()["access_token"], project.registered()["client_id"]
     code = project.code(client, token)
 
-    assert refusal(project.exchange(client, **{"code": code, **changed})) == (400, "invalid_grant", problem)
+    answer = project.exchange(client, **{"code": code, **changed})
+    assert (answer.status_code, answer.json()["error"]) == (400, error)
 
 
 def test_a_code_is_worth_nothing_twice_or_late_or_for_another_client(project: Project) -> None:
@@ -256,27 +224,11 @@ def test_a_code_is_worth_nothing_twice_or_late_or_for_another_client(project: Pr
     code, late = project.code(client, token), project.code(client, token, scope="phone")
     other = project.registered()["client_id"]
 
-    assert refusal(project.exchange(other, code))[2] == "Authorization code was not issued for this client"
+    assert project.exchange(other, code).json()["error"] == "invalid_grant"
     assert project.exchange(client, code).status_code == 200
-    assert refusal(project.exchange(client, code))[2] == "Invalid authorization code"
+    assert project.exchange(client, code).json()["error"] == "invalid_grant"
     project.clock[0] += 601
-    assert refusal(project.exchange(client, late))[2] == "Authorization code has expired"
-
-
-def test_a_client_with_a_secret_has_to_use_it_as_registered(project: Project) -> None:
-    token, client = (
-        project.sign_in()["access_token"],
-        project.registered(token_endpoint_auth_method="client_secret_post"),
-    )
-    code = project.code(client["client_id"], token)
-
-    without = project.exchange(client["client_id"], code)
-    wrong = project.exchange(client["client_id"], code, client_secret="wrong")
-
-    assert refusal(without)[:2] == (400, "invalid_credentials")
-    assert "registered for 'client_secret_post' but 'none' was used" in refusal(without)[2]
-    assert refusal(wrong) == (400, "invalid_credentials", "invalid client credentials")
-    assert project.exchange(client["client_id"], code, client_secret=client["client_secret"]).status_code == 200
+    assert project.exchange(client, late).json()["error"] == "invalid_grant"
 
 
 def test_a_refresh_token_of_a_client_is_for_this_client_only(project: Project) -> None:
@@ -284,9 +236,8 @@ def test_a_refresh_token_of_a_client_is_for_this_client_only(project: Project) -
     tokens = project.exchange(client, project.code(client, own["access_token"])).json()
     another = project.registered()["client_id"]
 
-    assert refusal(project.refresh(tokens["refresh_token"], another))[:2] == (400, "invalid_client")
-    assert refusal(project.refresh(tokens["refresh_token"]))[:2] == (400, "invalid_client")
-    assert refusal(project.refresh(own["refresh_token"], client))[:2] == (400, "invalid_client")
+    for token, holder in ((tokens, another), (tokens, ""), (own, client)):
+        assert project.refresh(token["refresh_token"], holder).status_code == 400
     refreshed = project.refresh(tokens["refresh_token"], client).json()
     assert project.auth.sessions.key.claims_of(refreshed["access_token"])["client_id"] == client
 

@@ -1,4 +1,4 @@
-"""`ChunkStore` over a stand-in with the pace and the limits of the service, and over the service.
+"""`ChunkStore` over a stand-in with the limits of the service, and over the service.
 
 The service is tested if TURBOPUFFER_API_KEY and TURBOPUFFER_BASE_URL are set. It charges for that.
 """
@@ -12,7 +12,6 @@ from sakuin.platform.turbopuffer.client import connected
 from sakuin.tables.turbopuffer import ChunkStore
 
 from tests.contracts.turbopuffer.chunk_rows import PREFIX
-from tests.doubles.real_pace import RealPace, real_pace
 
 ADDRESS, KEY = "TURBOPUFFER_BASE_URL", "TURBOPUFFER_API_KEY"
 TESTED = ["stand-in", *(["service"] if {ADDRESS, KEY} <= environ.keys() else [])]
@@ -24,18 +23,6 @@ def store_at(address: str, key: str) -> Iterator[ChunkStore]:
     yield store
     for namespace in store.namespaces(PREFIX):
         store.delete_namespace(namespace)
-
-
-@pytest.fixture(scope="module")
-def strict(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RealPace]:
-    """A stand-in with the pace and the limits of the service."""
-    with real_pace(tmp_path_factory.mktemp("turbopuffer")) as running:
-        yield running
-
-
-@pytest.fixture
-def stand_in(strict: RealPace) -> str:
-    return strict.url
 
 
 @pytest.fixture(params=TESTED)

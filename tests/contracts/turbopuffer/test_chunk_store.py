@@ -1,13 +1,32 @@
-"""What a `ChunkStore` promises, and `ChunkStore` keeps."""
+"""What `ChunkStore` and its adapter promise for the rows of Tables and of pages."""
 
-from dataclasses import replace
+import base64
+import struct
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
 
 import pytest
 from sakuin.errors import Invalid
-from sakuin.language.model import Slot
+from sakuin.knowledge import turbopuffer as pages
+from sakuin.language.model import IndexedWords, Slot
+from sakuin.platform.turbopuffer.documents import (
+    SearchedRow,
+    cosine,
+    evidence,
+    leg,
+    nearest_leg,
+    numbers_of,
+    ranks,
+    stored_forms,
+    words_leg,
+)
+from sakuin.tables import turbopuffer as tables
 from sakuin.tables.nodes import Found, FoundChunk, PublishedNode
 from sakuin.tables.turbopuffer import ChunkStore
 
+from tests.builders import a_chunk
 from tests.contracts.turbopuffer.chunk_rows import (
     NAMESPACE,
     PREFIX,
@@ -19,19 +38,6 @@ from tests.contracts.turbopuffer.chunk_rows import (
     row,
     words,
 )
-
-
-def test_a_row_is_found_by_its_vector_and_by_its_terms(store: ChunkStore) -> None:
-    right = row()
-    wrong = row("/articles/1/content", "英語の関係代名詞", terms=("英語", "関係代名詞"), vector=(0.0, 1.0, 0.0))
-    store.upsert(NAMESPACE, [wrong, right])
-
-    chunks = found(store, vector=(0.9, 0.1, 0.0), slots=words("公式"), text="公式", depth=10).chunks
-
-    assert [(each.doc_id, each.nearest_rank, each.matching_rank) for each in chunks] == [
-        (right.doc_id, 1, 1),
-        (wrong.doc_id, 2, None),
-    ]
 
 
 def test_what_is_found_has_its_cosine_and_its_terms_whichever_leg_found_it(store: ChunkStore) -> None:
@@ -69,41 +75,12 @@ def test_a_chunk_is_found_once_by_its_nearest_passage(store: ChunkStore) -> None
     }
 
 
-def test_passages_are_replaced_and_deleted_with_their_chunk(store: ChunkStore) -> None:
-    long = row(further=((0.0, 1.0, 0.0), (0.0, 0.0, 1.0)))
-    other = row("/b", "英語", vector=(0.0, 1.0, 0.0), further=((0.0, 0.0, 1.0),))
-    store.upsert(NAMESPACE, [long, other])
-    assert store.ids(NAMESPACE) == {long.doc_id: 1, other.doc_id: 1}
-
-    store.delete(NAMESPACE, [other.doc_id], generation=0)
-    assert store.ids(NAMESPACE).keys() == {long.doc_id, other.doc_id}
-    store.delete(NAMESPACE, [other.doc_id], generation=1)
-    assert store.ids(NAMESPACE).keys() == nearest_set(store) == {long.doc_id}
-
-    changed = row(content="解の公式の証明", generation=2)
-    store.upsert(NAMESPACE, [changed])
-    store.sweep(NAMESPACE, [node_of(changed)])
-    assert store.ids(NAMESPACE).keys() == nearest_set(store) == {changed.doc_id}
-
-
-def nearest_set(store: ChunkStore) -> set[str]:
-    chunks = found(store, vector=(0.0, 0.0, 1.0)).chunks
-    assert all(each.nearest_rank for each in chunks)
-    return {each.doc_id for each in chunks}
-
-
 def test_a_sample_has_its_cosines_in_any_scope(store: ChunkStore) -> None:
     store.upsert(NAMESPACE, [row(), row("/b", index=1, vector=(3.0, 4.0, 0.0)), row("/c", index=2)])
     sample = [row().doc_id, row("/b", index=1).doc_id, "never there"]
     asked = {"slots": words("公式"), "scope": place("/c"), "sample": sample}
     assert found(store, vector=(1.0, 0.0, 0.0), **asked).cosines == pytest.approx((1.0, 0.6), abs=1e-6)
     assert found(store, **asked).cosines == ()
-
-
-def test_a_row_that_holds_more_of_the_terms_comes_first(store: ChunkStore) -> None:
-    one, both = row(index=0, terms=("公式", "微分")), row(index=1, terms=("公式", "二次方程式"))
-    store.upsert(NAMESPACE, [one, both])
-    assert matching(store, "公式", "二次方程式") == [both.doc_id, one.doc_id]
 
 
 def test_the_best_term_of_a_slot_counts_and_not_their_number(store: ChunkStore) -> None:
@@ -124,15 +101,6 @@ def test_a_search_for_nothing_finds_nothing(store: ChunkStore) -> None:
     assert matching(store, text="") == matching(store, "どこにもない") == []
 
 
-def test_rows_are_counted_once_however_often_they_were_stored(store: ChunkStore) -> None:
-    store.upsert(NAMESPACE, [row(index=number, generation=number) for number in range(1, 40)])
-    store.upsert(NAMESPACE, [row(index=1, generation=9)])
-    store.upsert(NAMESPACE, [row(index=1, generation=9)])
-    assert len(store.ids(NAMESPACE)) == 39
-    store.delete(NAMESPACE, [row(index=1).doc_id])
-    assert len(store.ids(NAMESPACE)) == 38
-
-
 def test_the_newer_generation_of_a_row_stays_in_any_order(store: ChunkStore) -> None:
     for first, second in ((1, 2), (2, 1)):
         store.upsert(NAMESPACE, [row(index=first, generation=first, terms=(f"版{first}",))])
@@ -144,17 +112,8 @@ def test_the_newer_generation_of_a_row_stays_in_any_order(store: ChunkStore) -> 
     assert (matching(store, "版1"), set(matching(store, "版2"))) == ([], newer.keys())
 
 
-def test_a_sweep_deletes_the_other_contents_of_its_node_only(store: ChunkStore) -> None:
-    old, new = row(content="古い"), row(content="新しい", generation=2)
-    elsewhere = row("/articles/1/content", "古い")
-    store.upsert(NAMESPACE, [old, row(content="古い", index=1), new, elsewhere])
-
-    assert store.sweep(NAMESPACE, [node_of(new)]) == 2
-    assert store.ids(NAMESPACE).keys() == {new.doc_id, elsewhere.doc_id}
-
-
 def test_the_old_rows_of_many_nodes_are_deleted_together(store: ChunkStore) -> None:
-    old = [row(f"/{number}", "古い") for number in range(40)]
+    old = [row(f"/{number}", "古い", further=((0.0, 1.0, 0.0),)) for number in range(40)]
     new = [row(f"/{number}", "新しい", generation=2) for number in range(40)]
     store.upsert(NAMESPACE, [*old, *new])
     # The last but one is older than the row that it would keep, the last has no content any more.
@@ -163,7 +122,8 @@ def test_the_old_rows_of_many_nodes_are_deleted_together(store: ChunkStore) -> N
         replace(node_of(new[38]), generation=0),
         replace(node_of(new[39]), content_hash=None),
     ]
-    assert store.sweep(NAMESPACE, nodes) == 38 + 0 + 2
+    # Those of the old content have two passages.
+    assert store.sweep(NAMESPACE, nodes) == 2 * 38 + 0 + 3
     assert store.ids(NAMESPACE).keys() == {each.doc_id for each in [*new[:39], old[38]]}
 
 
@@ -264,3 +224,86 @@ def test_a_question_of_any_length_is_answered(store: ChunkStore) -> None:
 def test_a_word_of_any_length_is_found(store: ChunkStore) -> None:
     store.upsert(NAMESPACE, [row(terms=("a" * 30_000, "公式"))])
     assert matching(store, "a" * 30_000, "公式") == matching(store, "a" * 30_000) == [row().doc_id]
+
+
+NEAR, FAR, QUESTION = (1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (3.0, 4.0, 0.0)
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """One kind of rows; `of_row`: how many numbers in `attribute` belong to the row, before those of its terms."""
+
+    attributes: Mapping[str, Any]
+    make: Callable[[int, Mapping[str, int], Sequence[tuple[float, ...]]], SearchedRow]
+    attribute: str
+    of_row: int
+
+    def row(self, number: int, *vectors: tuple[float, ...], generation: int = 1, **terms: int) -> SearchedRow:
+        return replace(self.make(number, terms or {"公式": 1}, vectors or (NEAR,)), generation=generation)
+
+
+def of_table(number: int, terms: Mapping[str, int], vectors: Sequence[tuple[float, ...]]) -> SearchedRow:
+    repeated = tuple(term for term, count in terms.items() for _ in range(count))
+    return tables.searched_row(row(index=number, terms=repeated, vector=vectors[0], further=tuple(vectors[1:])))
+
+
+def of_page(number: int, terms: Mapping[str, int], vectors: Sequence[tuple[float, ...]]) -> SearchedRow:
+    words = IndexedWords({term: count / (count + 1) for term, count in terms.items()}, {}, {})
+    chunk = a_chunk("junior/m", f"rule-{number}", "公式", words=words)
+    packed = [base64.b64encode(bytes(4) + struct.pack(f">{len(each)}e", *each)).decode() for each in vectors]
+    return pages.searched_row(pages.row_id(chunk), chunk, packed, 1)
+
+
+KINDS = {
+    "Table": Kind(tables.ATTRIBUTES, of_table, "term_counts", 1),
+    "page": Kind(pages.ATTRIBUTES, of_page, "impacts", 0),
+}
+
+
+@pytest.fixture(params=KINDS)
+def kind(request: pytest.FixtureRequest) -> Kind:
+    return KINDS[request.param]
+
+
+def ranked(store: ChunkStore, *terms: str, vector: tuple[float, ...] = NEAR) -> dict[str, list[str]]:
+    words = words_leg([(term,) for term in terms], "")
+    legs = {"nearest": nearest_leg(vector, None, 5), "matching": words and leg(words, None, 5)}
+    return {name: [*ranks(rows, 5)] for name, rows in store.answers(NAMESPACE, legs).items()}
+
+
+def test_rows_are_found_by_meaning_and_by_words_once_each(store: ChunkStore, kind: Kind) -> None:
+    near, far = kind.row(1, FAR, NEAR), kind.row(2, FAR, 微分=2)
+    store.write(NAMESPACE, [far, near], kind.attributes)
+    assert ranked(store, "微分") == {"nearest": [near.id, far.id], "matching": [far.id]}
+    assert ranked(store, "公式") == {"nearest": [near.id, far.id], "matching": [near.id]}
+
+
+def test_more_of_a_term_comes_first(store: ChunkStore, kind: Kind) -> None:
+    less, more = kind.row(1, 微分=1, 公式=3), kind.row(2, 微分=3, 公式=1)
+    store.write(NAMESPACE, [less, more], kind.attributes)
+    assert ranked(store, "微分")["matching"] == [more.id, less.id]
+
+
+def test_evidence_has_numbers_of_terms_and_cosines_whichever_leg_found_a_row(store: ChunkStore, kind: Kind) -> None:
+    first, second = kind.row(1, NEAR, 公式=1, 解=4), kind.row(2, FAR, 微分=2)
+    store.write(NAMESPACE, [first, second], kind.attributes)
+    answers, vector = partial(store.answers, NAMESPACE), QUESTION
+    nearest = answers({"nearest": nearest_leg(vector, None, 1)})["nearest"]
+    found = evidence(
+        answers, [second.id, first.id, "gone"], vector, nearest[:1], attribute=kind.attribute, sample=[first.id, "gone"]
+    )
+    assert found.cosines == {second.id: pytest.approx(0.8, abs=1e-3), first.id: pytest.approx(0.6, abs=1e-3)}
+    assert [cosine(each) for each in found.sample] == [pytest.approx(0.6, abs=1e-3)]
+    forms = stored_forms(["解", "微分", "積分"])
+    numbers = {id: numbers_of(each[kind.attribute], forms, of_row=kind.of_row)[1] for id, each in found.rows.items()}
+    assert {id: [*terms] for id, terms in numbers.items()} == {first.id: ["解"], second.id: ["微分"]}
+    by_words = evidence(answers, [first.id], None, (), attribute=kind.attribute, sample=[first.id])
+    assert (by_words.cosines, by_words.sample, by_words.rows.keys()) == ({}, (), {first.id})
+
+
+def test_rows_are_deleted_up_to_a_generation_with_all_their_passages(store: ChunkStore, kind: Kind) -> None:
+    old, new = kind.row(1, NEAR, FAR), kind.row(2, NEAR, FAR, generation=3)
+    store.write(NAMESPACE, [old, new], kind.attributes)
+    store.delete(NAMESPACE, [old.id, new.id], generation=2)
+    assert store.present(NAMESPACE, [old.id, new.id]) == {new.id}
+    assert ranked(store, "公式", vector=FAR) == {"nearest": [new.id], "matching": [new.id]}

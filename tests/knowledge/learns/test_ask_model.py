@@ -80,7 +80,7 @@ def pending(world: World) -> int:
 
 def test_a_page_is_searchable_before_any_call(world: World, model: Model) -> None:
     version = world.put(KEY, ONE)
-    assert (world.receipt(KEY, version).outcome, sources(world), model.asked) == ("applied", ["provisional"], 0)
+    assert (world.upload_result(KEY, version).outcome, sources(world), model.asked) == ("applied", ["provisional"], 0)
     assert [hit.id for hit in world.search("解の公式", top_k=5).results] == ["a#rule-a"]
     world.ask_model()
     assert (world.chunks()[0].learns.items, sources(world), pending(world)) == (ITEMS, ["model"], 0)
@@ -161,13 +161,14 @@ def test_after_a_lost_message_or_a_killed_worker_the_page_comes_back(world: Worl
 
 def test_a_model_away_for_hours_makes_no_dead_letters_and_few_calls(world: World, model: Model) -> None:
     version, model.late = world.put(KEY, ONE), True
-    work = WorkedQueue(world.events, world.unfinished)
+    work = WorkedQueue(world.events, world.work_records)
     for _ in range(10 * AN_HOUR // FIVE_MINUTES):
         time_passes(world.sql, FIVE_MINUTES)
         world.send_learns()
         assert all(work.deliver(body) for body in world.queue.take_messages())
-    assert (model.asked, sources(world), world.unfinished.rows()) == (3, ["provisional"], [])
-    assert (world.receipt(KEY, version).outcome, world.search("公式", top_k=5).no_good_match) == ("applied", False)
+    assert (model.asked, sources(world), world.work_records.waiting().rows) == (3, ["provisional"], [])
+    assert world.upload_result(KEY, version).outcome == "applied"
+    assert not world.search("公式", top_k=5).no_good_match
     model.late = False
     pass_time(world, A_DAY)
     assert sources(world) == ["model"]

@@ -54,7 +54,7 @@ def test_an_uploaded_file_reaches_the_pages_it_names_and_no_others(world: World)
     version = world.put("learns.yml", file(*ITEMS))
     assert learns(world).items == ITEMS
     assert [one.material for one in world.queue.asked] == ["junior/x"]
-    assert world.receipt("learns.yml", version).outcome == "applied"
+    assert world.upload_result("learns.yml", version).outcome == "applied"
 
 
 def test_a_broken_file_is_reported_and_leaves_the_pages_alone(world: World) -> None:
@@ -62,21 +62,21 @@ def test_a_broken_file_is_reported_and_leaves_the_pages_alone(world: World) -> N
     world.put(KEY, PAGE)
     asked, chunks = len(world.queue.asked), world.chunks()
     broken = world.put("learns.yml", b"x: [unclosed")
-    receipt = world.receipt("learns.yml", broken)
-    assert (receipt.outcome, "line" in (receipt.reason or "")) == ("failed", True)
+    result = world.upload_result("learns.yml", broken)
+    assert (result.outcome, "line" in (result.reason or "")) == ("failed", True)
     assert (len(world.queue.asked), world.chunks()) == (asked, chunks)
 
 
 def test_a_page_uploaded_beside_a_broken_file_gets_a_written_list(world: World) -> None:
     world.put("learns.yml", b"x: [unclosed")
     version = world.put(KEY, PAGE)
-    assert world.receipt(KEY, version).outcome == "applied"
+    assert world.upload_result(KEY, version).outcome == "applied"
     assert learns(world).source == "rules"
 
 
-def test_skipped_entries_are_in_the_receipt_of_the_learns_file(world: World) -> None:
+def test_skipped_entries_are_in_the_result_of_the_learns_file(world: World) -> None:
     version = world.put("learns.yml", file(*ITEMS) + b"  no anchor: [a]\n")
-    assert "no anchor" in (world.receipt("learns.yml", version).reason or "")
+    assert "no anchor" in (world.upload_result("learns.yml", version).reason or "")
 
 
 def test_a_file_that_appears_between_reading_and_applying_is_seen(world: World) -> None:

@@ -26,6 +26,24 @@ def test_each_block_of_a_built_site_is_its_source_byte_for_byte(name: str) -> No
     assert sorted(code(page)) == sorted(BLOCKS[name])
 
 
+@pytest.mark.parametrize(
+    "block",
+    [
+        "<div class=fragment><div class=line><b>if</b> (a) {</div><div class=line>    <b>go</b>();</div></div>",
+        "<pre><span class=code-line>if (a) {</span><span class=code-line>    go();</span></pre>",
+        "<pre><span class=line>if (a) {</span>\n<span class=line>    go();</span></pre>",
+        "<pre><span style='display:block'>if (a) {</span><span style='display:block'>    go();</span></pre>",
+        "<table class='highlight tab-size'><tr><td class=blob-num>1<td class=blob-code>if (a) {<tr><td class=blob-num>2"
+        "<td class=blob-code>    <i>go</i>();</table>",
+        "<code style='white-space: pre'>if (a) {\n    go();</code>",
+        "<p><code>if (a) {<br>&nbsp; &nbsp; go();</code></p>",
+        "<listing>if (a) {\n    go();</listing>",
+    ],
+)
+def test_blocks_of_code_outside_of_pre_and_lines_without_an_end_keep_their_lines(block: str) -> None:
+    assert content(f"<main><h1>A</h1>{block}</main>").replace("\xa0", " ") == "A\n```\nif (a) {\n    go();\n```"
+
+
 LINES = "def f(x):\n    if x:\n\n        return '<b>'"
 HIGHLIGHTED = "<span class=k>def</span> f(x):\n    <span class=k>if</span> x:\n\n        return '&lt;b&gt;'\n"
 
@@ -118,7 +136,7 @@ def test_the_name_of_a_language_above_code_is_no_text() -> None:
 
 def test_code_in_a_list_and_in_a_table_has_its_lines() -> None:
     html = "<h1>A</h1><ol><li><pre>a\n b</pre></li></ol><table><tr><td>x<td><pre>c\n d</pre></table>"
-    assert content(html) == "A\n1.\n```\na\n b\n```\nx |\n```\nc\n d\n```"
+    assert content(html) == "A\n1.\n```\na\n b\n```\nx\n```\nc\n d\n```"
 
 
 def test_hidden_text_in_code_is_left_out() -> None:

@@ -29,23 +29,35 @@ def test_all_five_types_are_found_in_page_order() -> None:
 
 
 def test_an_anchored_element_inside_another_belongs_to_its_own_chunk_only() -> None:
-    assert texts('<div id="rule-a">前<div id="tip-b">内</div>後</div>') == {"rule-a": "前\n後", "tip-b": "内"}
+    assert texts('<div id="rule-a">前<div id="tip-b">内</div>後</div>') == {
+        "rule-a": "前\n[内](#tip-b)\n後",
+        "tip-b": "内",
+    }
 
 
 def test_of_duplicate_ids_the_first_counts_and_all_are_listed() -> None:
     read = page('<p id="rule-a">一</p><p id="rule-a">二</p>')
-    assert [explanation.content for explanation in read.explanations] == ["一"]
+    assert [(one.anchor, one.content) for one in read.explanations] == [
+        (":~:page", "[一](#rule-a)\n二"),
+        ("rule-a", "一"),
+    ]
     assert read.ids == ("rule-a", "rule-a")
 
 
-def test_an_anchored_heading_runs_to_the_next_heading_of_its_level() -> None:
+def test_an_anchored_heading_runs_to_the_next_heading() -> None:
     html = '<h2 id="rule-a">甲</h2><p>一</p><h3>小</h3><p>二</p><h2>次</h2><p>三</p>'
-    assert texts(html) == {"rule-a": "甲\n一\n小\n二"}
+    assert texts(html) == {"rule-a": "甲\n一", "rule-a:~:小": "小\n二", "rule-a:~:次": "次\n三"}
 
 
-def test_an_anchored_heading_ends_at_the_next_anchor_and_with_its_box() -> None:
-    assert texts('<h2 id="rule-a">甲</h2>一<p id="ex-1">二</p>三') == {"rule-a": "甲\n一", "ex-1": "二"}
-    assert texts('<div><h3 id="rule-a">甲</h3><p>一</p></div><p>外</p>') == {"rule-a": "甲\n一"}
+def test_the_text_of_an_anchored_heading_goes_on_after_a_box_and_ends_with_its_section() -> None:
+    assert texts('<h2 id="rule-a">甲</h2>一<p id="ex-1">二</p>三') == {
+        "rule-a": "甲\n一\n[二](#ex-1)\n三",
+        "ex-1": "二",
+    }
+    assert texts('<section><h3 id="rule-a">甲</h3><p>一</p></section><p>外</p>') == {
+        ":~:page": "外",
+        "rule-a": "甲\n一",
+    }
 
 
 @pytest.mark.parametrize(
@@ -62,7 +74,10 @@ def test_an_anchor_before_or_in_a_heading_names_the_heading(html: str) -> None:
 
 
 def test_a_term_has_its_descriptions_and_a_row_its_cells() -> None:
-    assert texts('<dl><dt id="def-a">素数</dt><dd>一</dd><dd>二</dd><dt>他</dt></dl>') == {"def-a": "素数\n一\n二"}
+    assert texts('<dl><dt id="def-a">素数</dt><dd>一</dd><dd>二</dd><dt>他</dt></dl>') == {
+        ":~:page": "[素数](#def-a)\n他",
+        "def-a": "素数\n一\n二",
+    }
     assert texts('<table><tr id="rule-a"><th>甲</th><td>一<br>二</td></tr></table>') == {"rule-a": "甲 | 一 二"}
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from sakuin.errors import UnreadablePage
 from sakuin.knowledge.names import link
-from sakuin.knowledge.page import Explanation, Page
+from sakuin.knowledge.page import Explanation, Page, Words
 from sakuin.knowledge.reading.page_reader import read_page
 
 SITES = Path(__file__).parent / "sites"
@@ -69,15 +69,14 @@ def test_the_text_around_an_admonition_and_an_inner_section_stays_with_its_headi
 @pytest.mark.parametrize(
     ("part", "titles"),
     [
-        ("<h2 id=s>Sponsors</h2><p>Made by <a href=https://a.example>Anna</a> and others.</p>", ["Tea"]),
-        ("<h2 id=s>Gold sponsors</h2><p>Anna gives the tea.</p>", ["Tea"]),
-        ("<h2 id=s>Sponsored races</h2><p>Anna gives the tea.</p>", ["Tea", "Sponsored races"]),
+        ("<h2 id=s>Sponsors</h2><p><a href=https://a.example>Anna and Bo of Example</a></p>", ["Tea"]),
+        ("<h2 id=s>Gold sponsors</h2><p>Who gives 100 a month is named here.</p>", ["Tea", "Gold sponsors"]),
         ("<h2 id=s>Cups</h2>", ["Tea"]),
         ("<h2 id=s>Cups</h2><p><b>Cups</b></p>", ["Tea"]),
         ("<h2 id=s>Cups</h2><img alt=Cups src=a.png><p>Cups are small.</p>", ["Tea", "Cups"]),
     ],
 )
-def test_sponsors_and_headings_without_text_are_no_explanations(part: str, titles: list[str]) -> None:
+def test_headings_without_text_or_with_links_alone_are_no_explanations(part: str, titles: list[str]) -> None:
     assert [one.title for one in page(f"<main><h1 id=t>Tea</h1><p>Hot</p>{part}</main>").explanations] == titles
 
 
@@ -139,9 +138,34 @@ def test_a_section_about_comments_is_content_and_the_comments_of_readers_are_not
     assert (about.anchor, about.content) == ("comments", "Comments\n```\n## a\n```")
 
 
-def test_one_semantic_id_keeps_a_page_to_its_ids() -> None:
-    read = page("<h2 id=a>A</h2><p>x</p><div class=admonition>y</div><p id=rule-z>z</p>")
-    assert (read.by_headings, found(read)) == (False, [("rule", "rule-z", "z")])
+def test_text_beside_a_box_is_in_sections_with_a_link_to_it() -> None:
+    html = "<h2 id=a>A</h2><p>x</p><div class=admonition>y</div><p id=rule-z><b>Z [0]</b>: z</p><p>w</p>"
+    read = page(html)
+    assert found(read) == [("definition", "a", "A"), ("rule", "a:~:rule", "y"), ("rule", "rule-z", "Z [0]")]
+    assert [one.content for one in read.explanations] == ["A\nx\n[Z \\[0\\]](#rule-z)\nw", "y", "Z [0]: z"]
+    assert read.explanations[0].text == "A\nx\nw"
+    assert [one.is_section for one in read.explanations] == [True, True, False]
+    only_ids = page(f"<meta name=sakuin:index content=ids>{html}")
+    assert (only_ids.by_headings, found(only_ids)) == (False, [("rule", "rule-z", "Z [0]")])
+
+
+def test_a_page_whose_only_ids_are_examples_keeps_its_rules_and_the_table_after_a_box() -> None:
+    read = page(
+        "<main><h1 id=t>Angles</h1><h2 id=r>Rules</h2><p>Half of it.</p><div id=rule-v>Memorise these values:</div>"
+        "<table><tr><th>30<th>45<tr><td>1<td>2</table><h2 id=e>In use</h2><div id=ex-1>Find it.</div>"
+        "<h2 id=p>練習問題</h2><p>Try it.</p><h3 id=s>Solutions</h3><p>It is 2.</p></main>"
+    )
+    assert [(one.type, one.anchor) for one in read.explanations] == [
+        *(("definition", "r"), ("rule", "rule-v"), ("example", "ex-1"), ("example", "p"), ("example", "s"))
+    ]
+    assert read.explanations[0].text == "Rules\nHalf of it.\n30 | 45\n1 | 2"
+
+
+def test_a_box_outside_of_the_content_is_found() -> None:
+    read = page("<body><aside><h3 id=tip-a>A</h3><p>x</p></aside><main><h1 id=t>T</h1><p>y</p></main><p id=ex-b>z</p>")
+    assert [(one.anchor, one.content) for one in read.explanations] == [
+        *(("tip-a", "A\nx"), ("t", "T\ny\n[z](#ex-b)"), ("ex-b", "z"))
+    ]
 
 
 @pytest.mark.parametrize(
@@ -245,10 +269,10 @@ def test_a_panel_of_tabs_is_read_since_a_click_shows_it() -> None:
 
 
 @pytest.mark.parametrize("label", ["Tip", "ヒント", "提示", "Tipp"])
-def test_the_name_of_its_kind_is_neither_title_nor_text_of_an_admonition(label: str) -> None:
+def test_the_name_of_its_kind_is_no_title_of_an_admonition(label: str) -> None:
     box = f"<div class='admonition tip'><p class=admonition-title>{label}</p><p>Reef early.</p></div>"
     (tip,) = page(f"<main><h1 id=a>A</h1>{box}</main>").explanations
-    assert (tip.type, tip.title, tip.content) == ("tip", "Reef early", "Reef early.")
+    assert (tip.type, tip.title, tip.content) == ("tip", "Reef early", f"{label}\nReef early.")
 
 
 def test_the_date_and_the_author_of_a_post_are_left_out() -> None:
@@ -328,8 +352,8 @@ def test_meta_tags_of_the_page_choose_its_content_and_types() -> None:
 
 def test_text_before_an_article_does_not_make_it_the_content() -> None:
     read = page(
-        f"<div>{'Menu ' * 40}</div><main><article><h1 id=a>A</h1><p>Short</p></article>"
-        "<h2 id=b>B</h2><p>This is most of what the page says.</p></main>"
+        f"<div>{'Menu ' * 40}</div><article><h1 id=a>A</h1><p>Short</p></article>"
+        "<h2 id=b>B</h2><p>This is most of what the page says.</p>"
     )
     assert [anchor for _, anchor, _ in found(read)] == ["a", "b"]
 
@@ -364,14 +388,221 @@ def test_a_setting_that_cannot_be_read_is_reported_and_the_rest_is_used() -> Non
 def test_ids_that_a_generator_made_of_titles_are_not_semantic() -> None:
     html = "<h1 id=a>A</h1><p>x</p><h2 id=method-syntax>Method syntax</h2><p>y</p><h2 id=b>B</h2><p>z</p>"
     assert [anchor for _, anchor, _ in found(page(html))] == ["a", "method-syntax", "b"]
-    written = html.replace(">Method syntax", ">How methods are called")
-    assert [anchor for _, anchor, _ in found(page(written))] == ["method-syntax"]
+    written = page(html.replace(">Method syntax", ">How methods are called"))
+    assert found(written)[1] == ("method", "method-syntax", "How methods are called")
     mixed = html.replace("<p>z", "<p>y<p id=rule-z>z")
-    assert [anchor for _, anchor, _ in found(page(mixed))] == ["method-syntax", "rule-z"]
+    assert found(page(mixed))[1:] == [
+        *(("definition", "method-syntax", "Method syntax"), ("definition", "b", "B"), ("rule", "rule-z", "z"))
+    ]
     chosen = page(f"<meta name=sakuin:index content=headings>{mixed}")
-    assert [anchor for _, anchor, _ in found(chosen)] == ["a", "method-syntax", "b", "rule-z"]
+    assert (chosen.by_headings, [anchor for _, anchor, _ in found(chosen)]) == (True, ["a", "method-syntax", "b"])
+
+
+@pytest.mark.parametrize(
+    ("part", "kind"),
+    [
+        # Slugs by GitHub, docutils, Pandoc, MkDocs, Hugo; repeated, cut, numbered.
+        ("<section id=method-objects><h2>Method objects<a href=#>¶</a></h2>{}</section>", "definition"),
+        ("<div id=method-objects class='section level2'><h2>Method objects</h2>{}</div>", "definition"),
+        ("<h2 id=method-get--post>Method: GET &amp; POST</h2>{}", "definition"),
+        ("<h2 id=method-get-and-post>Method: GET &amp; POST</h2>{}", "definition"),
+        ("<h2 id=method-do_it>Method <code>do_it</code></h2>{}", "definition"),
+        ("<h2 id=tip-fur-anfanger>Tip für Anfänger</h2>{}", "definition"),
+        ("<h2 id=tip-fuer-anfaenger>Tip für Anfänger</h2>{}", "definition"),
+        ("<h2 id=method-syntax_2>Method syntax</h2>{}", "definition"),
+        ("<h2 id=method-syntax-of-a-long>Method syntax of a long title</h2>{}", "definition"),
+        ("<h2 id=rule-of-thumb>3.1. Rule of thumb</h2>{}", "definition"),
+        # The heading says it.
+        ("<h2 id=rule-1-dont-panic>Rule 1: Don't panic</h2>{}", "rule"),
+        ("<h2 id=rule-3-order>3. Rule 3: order</h2>{}", "rule"),
+        ("<h2 id=rule-3>ルール3</h2>{}", "rule"),
+        ("<section id=def-3><h2>Definition 3</h2>{}</section>", "definition"),
+        # An author wrote it.
+        ("<h2 id=tip-slope>How steep it is</h2>{}", "tip"),
+        ("<section id=tip-slope><h2>How steep it is</h2>{}</section>", "tip"),
+        ("<div id=tip-slope><h2>Tip slope</h2>{}</div>", "tip"),
+        # RDoc.
+        ("<div id=method-i-each class=method-detail>each() {}</div>", "definition"),
+    ],
+)
+def test_the_type_of_an_id_counts_unless_a_generator_made_it(part: str, kind: str) -> None:
+    read = page(f"<main><h1 id=t>T</h1><p>x</p>{part.format('<p>Text</p>')}<h2 id=z>Z</h2><p>y</p></main>")
+    assert [one.type for one in read.explanations if one.content.endswith("Text")] == [kind]
+    assert [one.anchor for one in read.explanations][::2] == ["t", "z"]
+
+
+@pytest.mark.parametrize(
+    "part",
+    [
+        "<form><label id=rule-l>Rule</label><input id=rule-name></form>",
+        "<p>As known<sup id=ex-1><a href=#n>1</a></sup></p><p class=footnote id=ex-2>x</p>",
+        "<section id=method-summary><h2>Method Summary</h2><div id=method-summary-table>x</div></section>",
+    ],
+)
+def test_ids_of_fields_notes_and_parts_of_sections_are_places_that_are_no_explanations(part: str) -> None:
+    read = page(f"<main><h1 id=t>T</h1><p>y</p>{part}</main>")
+    assert (read.by_headings, {one.type for one in read.explanations}) == (True, {"definition"})
+    assert read.places == {name for name in read.ids if name != "t"}
 
 
 def test_a_page_of_too_many_headings_is_refused() -> None:
     with pytest.raises(UnreadablePage, match="headings"):
         read_page(f"<main>{'<h2>x</h2>y' * 11}</main>".encode(), most_explanations=10)
+
+
+@pytest.mark.parametrize(
+    ("body", "content"),
+    [
+        # Text in no section belongs to the page's own.
+        ("<main><section class=hero><h1>T</h1><p>Sub.</p></section><div><p>X</p></div></main>", "T\nSub.\nX"),
+        ("<main><p>X</p><h1>T</h1><p>Y</p></main>", "X\nT\nY"),
+        ("<main><details><summary><h1>T</h1></summary><p>X</p></details><p>Y</p></main>", "T\nX\nY"),
+        ("<header><h1>T</h1><div class=abstract>X</div></header><nav>N</nav><p>Y</p>", "T\nX\nY"),
+        ("<header><h1>T</h1><p>X</p></header><main><p>Y</p></main>", "T\nX\nY"),
+        ("<header><h1><a href=/>Site</a></h1></header><main><h1>T</h1><p>Y</p></main>", "T\nY"),
+        ("<header><h1>T</h1><p>X</p></header><h1>U</h1><p>Y</p>", "T\nX|U\nY"),
+        # All articles; a post whose title links to itself.
+        ("<main><article><h1>T</h1><p>X</p></article><article><p>Y</p></article></main>", "T\nX\nY"),
+        ("<main><article><header><h2><a href=/t/>T</a></h2></header><p>X</p></article></main>", "T\nX"),
+        # Names of themes that only name.
+        (
+            "<div class='widget Blog'><h1>T</h1><p>It is text.</p></div><div class=widget><a href=/>A</a></div>",
+            "T\nIt is text.",
+        ),
+        (
+            "<main><h1>T</h1><div class='row gutter'><p>It drips.</p></div><div class=menu><p>Tea is hot.</p></div>",
+            "T\nIt drips.\nTea is hot.",
+        ),
+        ("<main><h1>T</h1><div class=menu><a href=/a>Tea is hot.</a> <a href=/b>Wine</a></div><p>X</p></main>", "T\nX"),
+        # Accordions, buttons, tabs.
+        ("<main><h1><button>T</button></h1><p>X</p></main>", "T\nX"),
+        ("<main><h1 role=button aria-controls=p>T</h1><div id=p style='display:none'>X</div></main>", "T\nX"),
+        ("<main><h1>T</h1><p role=button aria-expanded=false>X?</p><div hidden>Y</div></main>", "T\nX?\nY"),
+        (
+            "<main><h1>T</h1><div class='tab-pane fade'>X</div><div class='ui-tabs-panel' style='display:none'>Y</div>",
+            "T\nX\nY",
+        ),
+        ("<main><h1>T</h1><button class=accordion>Q</button><div><p>X</p></div></main>", "T\nQ\nX"),
+        (
+            "<main><h1>T</h1><p>Click <button>Save</button> now.<div><button>Copy</button><button>Share</button></div>",
+            "T\nClick Save now.",
+        ),
+        (
+            "<main><h1>T</h1><div><div role=tabpanel>X</div></div><div><div role=tabpanel aria-hidden=true>Y</div>",
+            "T\nX\nY",
+        ),
+        # Notes.
+        (
+            "<main><h1>T</h1><p>X</p><aside role=doc-footnote>A note.</aside><aside class=x><p>It leaks.</p></aside>",
+            "T\nX\nA note.\nIt leaks.",
+        ),
+        (
+            "<main><h1>T</h1><p>X</p><aside class=s><p>Inherited by <a href=/a>Type</a><a href=/b>._A</a></aside>",
+            "T\nX\nInherited by [Type](</a>)[._A](</b>)",
+        ),
+        ("<article><h1>T</h1><p>X</p><footer>Written in May. <address>Anna</address></footer></article>", "T\nX"),
+        ("<main><h1>T</h1><blockquote>X<footer>Y</footer></blockquote><footer>© Z</footer></main>", "T\n> X\n> Y"),
+    ],
+)
+def test_the_main_text_of_a_page_is_read_whatever_its_structure(body: str, content: str) -> None:
+    assert [one.content for one in page(f"<title>T</title><body>{body}").explanations] == content.split("|")
+
+
+def test_text_before_a_heading_of_rank_1_that_is_not_the_pages_has_its_own_section() -> None:
+    read = page("<title>Pumps | Wiki</title><div><p>Close it.</p><h1 id=parts>Parts</h1><p>A wheel.</p></div>")
+    assert found(read) == [("definition", ":~:pumps", "Pumps"), ("definition", "parts", "Parts")]
+
+
+def test_sections_named_as_parts_of_themes_are_read() -> None:
+    section = "<section id={0} class=level2><h2>{1}</h2><p>{1} are text.</p></section>"
+    div = "<div id={0} class='section level2'><h2>{1}</h2><p>{1} are text.</p></div>"
+    names = {"comments": "Comments", "sidebar": "Sidebars", "footer": "Footers"}
+    parts = "".join(form.format(name, names[name]) for name, form in zip(names, (section, div, section), strict=True))
+    assert [one.anchor for one in page(f"<main><h1 id=t>T</h1>x{parts}</main>").explanations] == ["t", *names]
+
+
+@pytest.mark.parametrize(
+    ("body", "contents"),
+    [
+        (
+            "<h1 id=t>T</h1><h2 id=i>Implementations</h2><dl><dt id=c>impl Copy</dt></dl>"
+            "<h3 id=a>impl Send</h3><h3 id=b>impl Sync</h3>",
+            ["Implementations\nimpl Copy\nimpl Send\nimpl Sync"],
+        ),
+        # Without ids: Doxygen, TypeDoc.
+        ("<p>A gap.</p><h2>Members</h2><h2 id=e>end</h2><p>char</p>", ["A gap.\nMembers", "end\nchar"]),
+        ("<h1 id=t>T</h1><p>f(x)</p><h4>Returns A</h4>", ["T\nf(x)\nReturns A"]),
+        ("<h1 id=t>T</h1><h2>Widget</h2>", []),
+        # YARD.
+        (
+            "<h1 id=t>T</h1><p>x</p><h2 id=m>Methods</h2><h3>From Error</h3>"
+            "<p><a href=E.html#a>a</a>, <a href=E.html#b>b</a>",
+            ["T\nx", "Methods\nFrom Error\n[a](<E.html#a>), [b](<E.html#b>)"],
+        ),
+        (
+            "<h1 id=t>T</h1><p>x</p><h2 id=m>Related</h2><p><a href=a.html>Anna's pump</a>, <a href=b.html>Boo</a>",
+            ["T\nx"],
+        ),
+    ],
+)
+def test_headings_with_nothing_or_references_below_them_belong_to_the_heading_above(
+    body: str, contents: list[str]
+) -> None:
+    assert [one.content for one in page(f"<title>T</title><main>{body}</main>").explanations] == contents
+
+
+@pytest.mark.parametrize(
+    ("part", "is_read"),
+    [
+        ("<div id=footer>Generated on Monday by yard 0.9 (ruby-3.1).</div>", False),
+        (
+            "<p>Generated by the pump, the pressure rises. It falls again when the pump stops, and rises again. "
+            "Then it stays as it is until the valve opens, which takes a second.</p>",
+            True,
+        ),
+        ("<details><summary>Settings</summary><label><input type=checkbox name=p>Protected</label></details>", False),
+        ("<form><p>How many? Choose one.</p><label><input type=radio name=q>Three</label></form>", True),
+    ],
+)
+def test_credits_of_programs_and_settings_of_a_page_are_left_out(part: str, is_read: bool) -> None:
+    (lead,) = page(f"<h1 id=t>T</h1><p>x</p>{part}").explanations
+    assert (lead.content != "T\nx") == is_read
+
+
+@pytest.mark.parametrize(
+    ("link", "is_read"),
+    [
+        ("<a href=s.html#{0}>Source</a>", False),
+        ("<a href=https://a.example/{0}>GitHub</a>", True),
+        ("<p>see <a href=s.html#{0}>Source</a></p>", True),
+        ("<ul><li><a href=s.html#{0}>Source</a></li></ul>", True),
+    ],
+)
+def test_links_alone_with_the_same_words_again_and_again_are_left_out(link: str, is_read: bool) -> None:
+    parts = "".join(f"<section>{link.format(number)}<h2>F{number}</h2><p>x</p></section>" for number in range(5))
+    body = f"<main><h1 id=t>T</h1><p>It pumps water as long as it runs.</p>{parts}</main>"
+    text = "\n".join(one.content for one in page(body).explanations)
+    assert any(word in text for word in ("Source", "GitHub")) == is_read
+
+
+def test_a_numbered_heading_above_boxes_alone_is_searched_with_them() -> None:
+    boxes = "".join(
+        f"<h2>{n}. Lines {n}</h2><div class=box id=rule-{n}><b>Slope {n}</b><p>It is steep.</p></div>"
+        for n in (1, 2, 3)
+    )
+    assert page(f"<main><h1>Graphs</h1>{boxes}</main>").words.lost == 0
+
+
+def test_the_books_of_a_page_say_what_is_searched_left_out_and_lost() -> None:
+    read = page(
+        "<nav>Site</nav><main><nav>On this page</nav><h1 id=t>Pumps</h1><p>They move 水を.</p><p hidden>Not yet</p>"
+        "<div class=menu><a href=/a>All pumps</a></div><div><button>Copy it</button></div>"
+        "<div class=sponsors><p>We thank Anna</p></div><h2>Alone and lost</h2><p>Alone and lost</p></main>"
+        "<footer>End</footer>"
+    )
+    assert read.words == Words(
+        5, 6, {"form": 2, "furniture": 3, "hidden": 2, "menu": 5}, (*["Alone and lost\nAlone and lost"],)
+    )
+    assert str(read.words) == "5 words searched, 12 left out (form 2, furniture 3, hidden 2, menu 5), 6 lost"
+    only_ids = page("<meta name=sakuin:index content=ids><h1>A title</h1><p>two <a href=a/b>words</a><p id=rule-a>box")
+    assert (only_ids.words.searched, only_ids.words.left_out) == (1, {"setting": 4})

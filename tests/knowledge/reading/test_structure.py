@@ -11,7 +11,6 @@ from sakuin.knowledge.index_page import chunks_of_page
 from sakuin.knowledge.model import Learns
 from sakuin.knowledge.page import Explanation
 from sakuin.knowledge.reading.page_reader import read_page
-from sakuin.language.vocabulary import vocabulary_of
 
 TABLE = (
     "<table><thead><tr><th>Size</th><th>Price</th></tr></thead>"
@@ -71,6 +70,12 @@ def read(body: str) -> Explanation:
         ),
         (r"<ul><li>a \[ x \] b<li>c</ul>", "- a\n  x\n  b\n- c", "- a\nx\nb\n- c"),
         (r"<table><tr><th>a<th>b<tr><td>\[ x \]<td>c</table>", "| a | b |\n| --- | --- |\n| x | c |", "a | b\nx | c"),
+        ("<table><tr><td>Tip<td><p>a<p>b</table>", "Tip\na\nb", "Tip\na\nb"),
+        (
+            "<table><tr><td>Home<td>Tea<table><tr><th>A<th>B</table></table>",
+            *("Home\nTea\n\n| A | B |\n| --- | --- |", "Home\nTea\nA | B"),
+        ),
+        ("<a href='#c'><code>f()</code></a>, <a href='#d'><b>D</b></a>", "f(), D", "f(), D"),
         ("<ul><li>📌 one<p>📌 two</p></ul>", "- 📌 one\n  two", "- 📌 one\ntwo"),
         ("a\ufdd2\ufdd8b", "ab", "ab"),
     ],
@@ -95,13 +100,13 @@ def test_a_list_a_table_and_a_quotation_are_markdown() -> None:
 
 def test_an_anchored_part_of_a_structure_begins_without_it() -> None:
     page = read_page(b"<ul><li>a<ul><li id=tip-b>b<ul><li>c</ul></ul></ul><blockquote><p id=tip-d>d<p>e</blockquote>")
-    assert [each.content for each in page.explanations] == ["b\n- c", "d"]
+    assert [each.content for each in page.explanations] == ["- a\n  - [b](#tip-b)\n\n> [d](#tip-d)\n> e", "b\n- c", "d"]
 
 
 def test_embedded_and_indexed_texts_and_their_hashes_are_those_of_the_plain_text() -> None:
     page = read_page(f'<p id="rule-a">{"word " * 3}</p><div id="rule-b">Sizes{TABLE}</div>'.encode())
     learns = {each.anchor: Learns(("a", "b", "c"), "rules") for each in page.explanations}
-    chunks, texts = chunks_of_page("m", page, learns, vocabulary_of(""))
+    chunks, texts = chunks_of_page("m", page, learns, "")
     assert "Sizes\nSizes\nSize | Price\nS | |x| < 3\n| 5" in texts.values()
     assert "| --- |" in chunks[1].content
 

@@ -4,8 +4,6 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 
 import pytest
-from sakuin.errors import Unavailable
-from sakuin.platform.s3 import ObjectPage
 from sakuin.tables.admin.tables import LEFT, OF_THE_GONE, DeleteOrphanedUploads, OrphanedFolder
 
 from tests.doubles.bucket import MemoryBucket
@@ -59,22 +57,6 @@ class Uploads:
 @pytest.fixture
 def uploads(world: TableWorld) -> Uploads:
     return Uploads(world)
-
-
-@dataclass
-class Failing(MemoryBucket):
-    """A bucket that does not answer about one folder."""
-
-    real: MemoryBucket = field(default_factory=MemoryBucket)
-    folder: str = ""
-
-    def current_objects(self, prefix: str, *, after: str | None = None, limit: int = 1000) -> ObjectPage:
-        if prefix == self.folder:
-            raise Unavailable("S3 did not answer", vendor="s3")
-        return self.real.current_objects(prefix, after=after, limit=limit)
-
-    def remove(self, key: str) -> str:
-        return self.real.remove(key)
 
 
 def hours(delta: timedelta, more: int) -> timedelta:
@@ -135,16 +117,3 @@ def test_a_folder_of_many_is_emptied_in_portions(uploads: Uploads) -> None:
     uploads.world.call("delete_table", table=table)
     assert [uploads.removed(after=hours(OF_THE_GONE, 1)) for _ in range(3)] == [100, 51, 0]
     assert (uploads.held(), uploads.known()) == ([], [])
-
-
-def test_a_folder_that_fails_does_not_stop_others(uploads: Uploads) -> None:
-    first, second = (uploads.world.table({}) for _ in range(2))
-    for table in (first, second):
-        uploads.upload(table)
-        uploads.world.call("delete_table", table=table)
-    bucket = uploads.bucket
-    uploads.bucket = Failing(real=bucket, folder=uploads.folder(first))
-    with pytest.raises(Unavailable):
-        uploads.removed(after=hours(OF_THE_GONE, 1))
-    uploads.bucket = bucket
-    assert uploads.known() == [uploads.folder(first)]

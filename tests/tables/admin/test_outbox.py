@@ -5,8 +5,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
-from sakuin.tables.admin.eventbridge import Outbox
-from sakuin.tables.model import OutboxEvent
+from sakuin.platform.aws import BusEvent
+from sakuin.tables.admin.outbox import Outbox
 
 from tests.worlds import TableWorld
 
@@ -22,12 +22,12 @@ class RejectingBus:
     rejected: str
     seconds: float = 0.0
     now: float = 0.0
-    requests: list[Sequence[OutboxEvent]] = field(default_factory=list)
+    requests: list[Sequence[BusEvent]] = field(default_factory=list)
 
-    def put(self, events: Sequence[OutboxEvent]) -> set[int]:
+    def put(self, events: Sequence[BusEvent]) -> list[bool]:
         self.requests.append(events)
         self.now += self.seconds
-        return {event.id for event in events if event.project_id != self.rejected}
+        return [event.detail["project_id"] != self.rejected for event in events]
 
 
 @pytest.fixture
@@ -51,7 +51,7 @@ def test_events_that_the_bus_always_rejects_block_no_later_ones(poisoned: TableW
     poisoned.sql(INSERTED, poisoned.beside().project, 1)
     bus.requests.clear()
     assert publish(poisoned, bus) == 1
-    assert bus.requests[0][0].project_id != poisoned.project
+    assert bus.requests[0][0].detail["project_id"] != poisoned.project
 
 
 def test_each_event_is_sent_once_in_a_run_and_rejected_ones_again_in_the_next(poisoned: TableWorld) -> None:
@@ -59,7 +59,7 @@ def test_each_event_is_sent_once_in_a_run_and_rejected_ones_again_in_the_next(po
     for _ in range(2):
         bus.requests.clear()
         publish(poisoned, bus)
-        ids = [event.id for events in bus.requests for event in events]
+        ids = [event.detail["table_id"] for events in bus.requests for event in events]
         assert (len(ids), len(set(ids))) == (REJECTED, REJECTED)
     bus.rejected = ""
     assert publish(poisoned, bus) == REJECTED

@@ -1,13 +1,16 @@
 """The life of a Tool and its endpoint: edits, names, switches, bindings, arguments, deletion."""
 
+import re
 from typing import Any
 
 import jsonschema
 from sakuin.tables.model import SEARCH_INPUT_SCHEMA
+from sakuin_local.places import TEMPLATE
 
-from tests.worlds import TableWorld, long, passages_of
+from tests.worlds import TableWorld, long
 
 A, B = long("二次方程式の解の公式"), long("一次関数の傾き")
+REFERENCE = TEMPLATE.parent / "docs/reference/events.md"
 NOTHING: dict[str, Any] = {"name": None, "description": None, "enabled": None}
 
 
@@ -40,12 +43,29 @@ def test_the_indexing_keeps_what_else_stands_in_the_metadata_and_its_status_star
     table = world.table({"a": A})
     tool = world.tool(table, "")
     world.sql("""update tool set metadata = metadata || '{"owner": "x", "n": [1]}' where id = %s""", tool)
-    before = world.sql("select count(*) from outbox where table_id = %s", table)
+    told = "select event, generation from outbox where table_id = %s order by id"
+    before = world.sql(told, table)
     world.settle()
     metadata = world.call("read_tool", tool=tool)["metadata"]
-    assert metadata.pop("search_index")["state"] == "ready"
+    status = metadata.pop("search_index")
+    assert status["state"] == "ready"
     assert metadata == {"owner": "x", "n": [1]}
-    assert world.sql("select count(*) from outbox where table_id = %s", table) == before
+    # This event starts no scan.
+    assert world.sql(told, table) == [*before, ("ToolReady", status["generation"])]
+
+
+def test_a_tool_that_is_ready_or_failed_is_told_as_the_reference_says(world: TableWorld) -> None:
+    table, tool, _ = world.indexed({"a": A})
+    first = world.status(tool)["generation"]
+    world.replace(table, {"a": B})
+    world.index.record_failure(table, None, "The store did not answer.")
+    world.maintenance.publish_events()
+    subject = {"version": 1, "project_id": world.project, "table_id": table, "tool_id": tool}
+    for name, generation in (("ToolReady", first), ("ToolFailed", first + 1)):
+        (detail,) = [event.detail for event in world.bus.taken if (event.type, event.detail["tool_id"]) == (name, tool)]
+        assert detail == {**subject, "generation": generation}
+        members = re.findall(rf"^\| `{name}` \|[^|]*\| (.*) \|$", REFERENCE.read_text("utf-8"), re.MULTILINE)
+        assert set(re.findall("`([a-z_]+)`", *members)) == detail.keys()
 
 
 def test_a_renamed_tool_needs_no_scan_and_a_disabled_one_is_back_without_embedding(world: TableWorld) -> None:
@@ -75,30 +95,6 @@ def test_a_tool_of_another_project_shows_nothing_even_if_a_binding_slipped_in(wo
     assert world.bound(endpoint).tools == ()
     assert other.rows(table)
     assert world.records.current_chunks(endpoint, foreign, list(other.rows(table)), limit=99) == {}
-
-
-def test_a_deleted_project_takes_all_of_its_own_along_and_nothing_of_another(world: TableWorld) -> None:
-    other = world.beside()
-    kept = other.endpoint(other.tool(other.table({"a": A}), ""))
-    other.settle()
-    tables = [world.table({"a": A}), world.table({"a": B})]
-    for table in tables:
-        world.tool(table, "")
-    world.settle()
-    # What one project learned costs another its own.
-    both = {*passages_of(A), *passages_of(B)}
-    assert set(other.embedder.embedded) == set(passages_of(A)) < set(world.embedder.embedded) == both
-    world.call("delete_project", project=world.project)
-    world.maintain()
-    for table in tables:
-        world.queues.index(world.project, table)
-    world.settle()
-    assert world.store.namespaces(f"project_{world.project}") == []
-    assert world.sql("select 1 from chunks where table_id = any(%s::uuid[])", tables) == []
-    assert world.sql("select 1 from chunk_vector where project_id = %s", world.project) == []
-    assert other.found(kept) == {"/a"}
-    told = world.sql("select table_id::text from outbox where event = 'TableDeleted'")
-    assert {table for (table,) in told} == set(tables)
 
 
 def test_the_product_writes_the_input_schema_whoever_writes_the_record(world: TableWorld) -> None:

@@ -1,5 +1,6 @@
-"""Documents of Tables as JSON text."""
+"""Documents of Tables as JSON text: their pointers (RFC 6901), their large strings, and names in the search engine."""
 
+import re
 import sys
 import time
 from typing import Any
@@ -9,9 +10,12 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from sakuin.errors import Invalid, NotFound
 from sakuin.tables.document import MAX_DEPTH, parsed_table, patched, written_body, written_table
-from sakuin.tables.json_pointer import resolve
+from sakuin.tables.json_pointer import ancestors, is_within, pointer_hash, pointer_of, relative, resolve, tokens
+from sakuin.tables.nodes import doc_id, namespace
+from sakuin.tables.scan import LargeString, content_hash, large_strings, problem_of, storable
 
 TEXTS = st.text(alphabet=st.characters(codec=None), max_size=6)
+
 DOCUMENTS = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | TEXTS,
     lambda inner: st.lists(inner, max_size=4) | st.dictionaries(TEXTS, inner, max_size=4),
@@ -180,3 +184,210 @@ def test_what_is_added_can_be_found_and_removed_again(items: list[int], data: st
     added = patched({"a": items}, [{"op": "add", "path": path, "value": "new"}])
     assert resolve(added, path) == "new"
     assert patched(added, [{"op": "remove", "path": path}]) == {"a": items}
+
+
+STEPS = st.lists(st.text(alphabet='a0/~*" あ\ud800\0-', max_size=4), max_size=5).map(tuple)
+
+# RFC 6901, section 5.
+EXAMPLE = {"foo": ["bar", "baz"], "": 0, "a/b": 1, "c%d": 2, "e^f": 3, "g|h": 4, "i\\j": 5, 'k"l': 6, " ": 7, "m~n": 8}
+
+
+@pytest.mark.parametrize(
+    ("pointer", "node"),
+    [
+        *(("", EXAMPLE), ("/foo", ["bar", "baz"]), ("/foo/0", "bar"), ("/", 0), ("/a~1b", 1), ("/c%d", 2)),
+        *(("/e^f", 3), ("/g|h", 4), ("/i\\j", 5), ('/k"l', 6), ("/ ", 7), ("/m~0n", 8)),
+    ],
+)
+def test_the_examples_of_the_rfc_resolve(pointer: str, node: object) -> None:
+    assert resolve(EXAMPLE, pointer) == node
+
+
+@pytest.mark.parametrize("pointer", ["articles", "#/a", " /a", "/a~", "/a~2b", "/~~0"])
+def test_what_is_no_pointer_is_invalid(pointer: str) -> None:
+    with pytest.raises(Invalid, match="not a JSON Pointer"):
+        tokens(pointer)
+
+
+@pytest.mark.parametrize(
+    "step", ["-", "01", "00", "+1", "-1", "1.0", "1e0", "0x1", "３", "", "2", "a", "9" * 5000, " 0"]
+)
+def test_an_array_has_no_place_but_its_indexes(step: str) -> None:
+    with pytest.raises(NotFound):
+        resolve({"foo": ["bar", "baz"]}, f"/foo/{step}")
+
+
+@pytest.mark.parametrize("pointer", ["/missing", "/foo/0/1", "/foo/bar", "/fo"])
+def test_what_is_not_there_is_not_found_and_named(pointer: str) -> None:
+    with pytest.raises(NotFound, match=pointer):
+        resolve(EXAMPLE, pointer)
+
+
+def test_a_key_of_digits_is_a_key_in_an_object() -> None:
+    assert resolve({"01": {"-": "x"}}, "/01/-") == "x"
+
+
+def test_a_scope_holds_what_is_below_it_and_not_its_namesake() -> None:
+    for pointer, scope, below in (
+        ("/articles/0/content", "/articles", "/0/content"),
+        ("/articles", "/articles", ""),
+        ("/articles//x", "/articles/", "/x"),
+        ("/a", "", "/a"),
+    ):
+        assert (is_within(pointer, scope), relative(pointer, scope)) == (True, below)
+    for pointer, scope in (("/articles2", "/articles"), ("/articles", "/articles/0")):
+        assert not is_within(pointer, scope)
+        with pytest.raises(Invalid):
+            relative(pointer, scope)
+
+
+def test_ancestors_go_from_the_root_to_the_node() -> None:
+    assert ancestors("/a~1b//c") == ("", "/a~1b", "/a~1b/", "/a~1b//c")
+    assert ancestors("") == ("",)
+    assert ancestors("/") == ("", "/")
+
+
+@given(STEPS)
+def test_a_pointer_splits_into_the_steps_it_was_made_of(steps: tuple[str, ...]) -> None:
+    assert tokens(pointer_of(steps)) == steps
+    assert len(ancestors(pointer_of(steps))) == len(steps) + 1
+
+
+@given(STEPS, STEPS)
+def test_a_scope_holds_exactly_the_nodes_it_is_an_ancestor_of(steps: tuple[str, ...], other: tuple[str, ...]) -> None:
+    pointer, scope = pointer_of(steps), pointer_of(other)
+    assert is_within(pointer, scope) == (scope in ancestors(pointer)) == (steps[: len(other)] == other)
+
+
+@given(STEPS, STEPS)
+def test_scope_and_relative_pointer_make_the_absolute_one(scope: tuple[str, ...], below: tuple[str, ...]) -> None:
+    assert pointer_of(scope) + relative(pointer_of(scope + below), pointer_of(scope)) == pointer_of(scope + below)
+
+
+def test_a_pointers_hash_is_short_and_stays() -> None:
+    assert pointer_hash("") == "e3b0c44298fc1c14"
+    assert len(pointer_hash("/\ud800" + "あ" * 300)) == 16
+
+
+PROJECT, TABLE = "0b6f2f3e-7f0f-4d0e-9a54-0f6d5a1b2c3d", "7c9e6679-7425-40de-944b-e07fc1f90ae7"
+
+HASHES = st.text(max_size=3).map(content_hash)
+
+CHUNK_KEYS = st.tuples(st.text(alphabet=st.characters(codec=None), max_size=400), HASHES, st.integers(0, 10**9))
+
+
+def test_a_namespace_is_of_a_project_and_a_table() -> None:
+    assert namespace(PROJECT, TABLE) == f"project_{PROJECT}_table_{TABLE}"
+    assert namespace(PROJECT, TABLE, "1f00aa") == f"project_{PROJECT}_table_{TABLE}_1f00aa"
+
+
+@given(st.uuids(), st.uuids(), st.from_regex(r"[0-9a-f]{0,16}", fullmatch=True))
+def test_a_namespace_is_one_that_turbopuffer_takes(project: object, table: object, suffix: str) -> None:
+    assert re.fullmatch(r"[A-Za-z0-9-_.]{1,128}", namespace(str(project), str(table), suffix))
+
+
+@pytest.mark.parametrize(
+    ("project", "table", "suffix"),
+    [
+        *((PROJECT, "", ""), ("", TABLE, ""), (PROJECT, "あ", ""), (PROJECT, TABLE, "a/b"), (PROJECT, TABLE, "x" * 42)),
+        *((PROJECT, TABLE + "\n", ""), ("a_table_b", "c", "")),
+    ],
+)
+def test_a_name_that_turbopuffer_refuses_or_another_pair_has_is_invalid(project: str, table: str, suffix: str) -> None:
+    with pytest.raises(Invalid):
+        namespace(project, table, suffix)
+
+
+def test_a_doc_id_tells_a_person_where_to_look() -> None:
+    assert doc_id(TABLE, "/articles/0", content_hash("text"), 12) == "7c9e6679_507e916cc580f25d_982d9e3eb996f559_12"
+
+
+@given(CHUNK_KEYS)
+def test_a_doc_id_fits_whatever_the_pointer(key: tuple[str, str, int]) -> None:
+    assert len(doc_id(TABLE, *key).encode()) <= 64
+
+
+@given(CHUNK_KEYS, CHUNK_KEYS)
+def test_a_doc_id_is_one_chunks(one: tuple[str, str, int], other: tuple[str, str, int]) -> None:
+    assert (doc_id(TABLE, *one) == doc_id(TABLE, *other)) == (one == other)
+
+
+@pytest.mark.parametrize(
+    ("table", "digest", "index"),
+    [("short", "0" * 64, 0), (TABLE, "XYZ", 0), (TABLE, "0" * 64, -1), (TABLE, "0" * 64, 10**21)],
+)
+def test_half_a_chunk_key_has_no_doc_id(table: str, digest: str, index: int) -> None:
+    with pytest.raises(Invalid):
+        doc_id(table, "/a", digest, index)
+
+
+SCANNED_KEYS = st.text(alphabet='a0/~*" あ', max_size=3)
+
+SCANNED = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(max_size=12),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(SCANNED_KEYS, inner, max_size=4),
+    max_leaves=25,
+)
+
+
+def pointers(document: object, scope: str = "", threshold: int = 1000) -> list[str]:
+    return [found.json_pointer for found in large_strings(document, scope, threshold=threshold)]
+
+
+def test_the_threshold_itself_is_large_and_one_below_is_not() -> None:
+    document = {"small": "あ" * 199, "large": "あ" * 200, "number": 10**1000, "nothing": None}
+    assert list(large_strings(document, "", threshold=200)) == [LargeString("/large", "あ" * 200)]
+
+
+def test_only_the_scope_is_scanned_also_if_it_is_a_string() -> None:
+    large = "x" * 1000
+    document = {"articles": [{"content": large}], "articles2": [large], "secret": large, "small": "x"}
+    assert pointers(document, "/articles") == ["/articles/0/content"]
+    assert (pointers(document, "/secret"), pointers(document, "/small"), pointers(large)) == (["/secret"], [], [""])
+    with pytest.raises(NotFound, match="/b"):
+        pointers(document, "/b")
+
+
+def test_nodes_come_in_the_documents_order() -> None:
+    document = {"z": ["xx", {"y": "xx"}], "a": "xx", "": {"": "xx"}}
+    assert pointers(document, threshold=2) == ["/z/0", "/z/1/y", "/a", "//"]
+
+
+def longer_than(node: Any, least: int) -> int:
+    """Counts the strings of `least` or more."""
+    if isinstance(node, str):
+        return len(node) >= least
+    below = node.values() if isinstance(node, dict) else node if isinstance(node, list) else ()
+    return sum(longer_than(child, least) for child in below)
+
+
+@given(SCANNED, st.integers(min_value=0, max_value=6))
+def test_every_large_string_is_found_once_where_its_pointer_says(document: object, threshold: int) -> None:
+    found = list(large_strings(document, "", threshold=threshold))
+    assert all(resolve(document, node.json_pointer) == node.text for node in found)
+    assert len({node.json_pointer for node in found}) == len(found) == longer_than(document, threshold)
+
+
+@given(SCANNED, st.data())
+def test_a_scope_gives_the_part_of_the_whole_that_it_holds(document: object, data: st.DataObject) -> None:
+    whole = pointers(document, threshold=0)
+    scope = data.draw(st.sampled_from([*whole, ""]))
+    assert pointers(document, scope, threshold=0) == [pointer for pointer in whole if is_within(pointer, scope)]
+
+
+def test_what_postgres_cannot_hold_has_a_reason() -> None:
+    assert problem_of("日本語 👨‍👩‍👧\n") is None
+    assert problem_of("ab\0") == "Character 2 is NUL (\\u0000), which Postgres cannot store. Remove it."
+    assert problem_of("\udc00") == "Character 0 is half of a surrogate pair (\\udc00), which is not text. Replace it."
+
+
+@given(st.text(alphabet=st.characters(codec=None)))
+def test_a_text_without_a_problem_is_text_and_what_is_storable_has_none(text: str) -> None:
+    if problem_of(text) is None:
+        assert text.encode().decode() == text == storable(text)
+    assert problem_of(storable(text)) is None
+
+
+def test_a_hash_is_of_the_utf8() -> None:
+    assert content_hash("") == "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
+    assert content_hash("\ud800") != content_hash("\udc00") != content_hash("?")

@@ -11,7 +11,6 @@ from sakuin.tables.messages import embed_message, tool_message
 from sakuin.tables.postgres import TableIndex
 from sakuin.tables.search import TableAnswer
 from sakuin.upkeep.index_versions import IndexVersions, IndexVersionState
-from sakuin.upkeep.maintain import MaintenanceResult
 from sakuin.wiring import maintain
 from sakuin.wiring.index_versions import live_last
 
@@ -64,7 +63,7 @@ class Deployment:
     def index(self, settings: IndexVersion) -> TableIndex:
         return TableIndex(self.world.client, settings.tables)
 
-    def build(self) -> MaintenanceResult:
+    def build(self) -> dict[str, int]:
         """Runs the schedule: an index version first, whose Tables the next minute starts."""
         maintain.building(self.world.clients)()
         self._kept = None

@@ -1,15 +1,19 @@
 """Tables while the settings change: built beside, edited in both indexes, activated at once, and back."""
 
+from dataclasses import replace
+
 import pytest
 from sakuin.errors import Conflict, Unavailable
 from sakuin.platform.retry import MAX_FAILURES
+from sakuin.retrieval.index_version import IndexVersion, TableCut
 from sakuin.tables.messages import ScanRequest
 from sakuin.tables.nodes import namespace
-from sakuin.upkeep.index_versions import MissingPart
+from sakuin.upkeep.index_versions import IndexVersions, MissingPart
 
 from tests.doubles.chunk_store import WatchedStore
+from tests.doubles.embedder import MODEL
 from tests.tables.index_versions.conftest import BLUE, GREEN, Deployment, fingerprint_of, indexed
-from tests.worlds import TOOLS, long
+from tests.worlds import FINGERPRINT, SETTINGS, TOOLS, TableWorld, long
 
 
 def test_a_tool_answers_the_same_and_stays_ready_while_another_index_is_built(deployment: Deployment) -> None:
@@ -67,7 +71,7 @@ def test_an_index_that_cannot_be_embedded_changes_nothing_of_what_answers(deploy
     deployment.settle()
     assert {deployment.world.status(asked.tool)["state"]} == {"ready"}
     assert deployment.indexes.activate(GREEN.id).is_whole
-    assert deployment.world.unfinished_rows(asked.table) == []
+    assert deployment.world.waiting_rows(asked.table) == []
 
 
 def test_a_forced_activation_indexes_the_missing_tables_at_once(deployment: Deployment) -> None:
@@ -135,7 +139,84 @@ def test_a_message_without_an_index_continues_in_the_live_index_only(deployment:
     deployment.indexes.add(GREEN)
     ((generation,),) = deployment.world.sql("select generation from context_table where id = %s", asked.table)
     request = ScanRequest(project_id=deployment.world.project, table_id=asked.table, generation=generation, skip=1)
-    deployment.world.work(TOOLS).process(request)
+    deployment.world.work(TOOLS).process(request, None)
     assert deployment.waiting == []
     state = deployment.state(GREEN)
     assert state.tables.missing == 1
+
+
+FIRST_INDEX = SETTINGS
+
+OTHER_INDEX = replace(FIRST_INDEX, cut=TableCut(chunk_size=400, overlap=50))
+
+OTHER = OTHER_INDEX.tables
+
+REREAD_INDEX = replace(SETTINGS, analyzer="another/1")
+
+REREAD = REREAD_INDEX.tables
+
+
+def with_settings(world: TableWorld, settings: IndexVersion) -> TableWorld:
+    """Returns the same project with other deployed settings."""
+    return TableWorld(world.client, world.store, settings=settings, project=world.project)
+
+
+@pytest.fixture
+def indexes(world: TableWorld) -> IndexVersions:
+    """The index versions; the first one is live."""
+    indexes = IndexVersions(world.client)
+    indexes.add(FIRST_INDEX)
+    return indexes
+
+
+def taken_over(indexes: IndexVersions) -> None:
+    """Activates the other index and drops the first."""
+    indexes.activate(OTHER_INDEX.id)
+    indexes.delete(FIRST_INDEX.id, seconds=0)
+
+
+def test_a_late_write_for_the_old_index_goes_though_its_worker_died(world: TableWorld, indexes: IndexVersions) -> None:
+    table, _, _ = world.indexed({"a": long("二次方程式の解の公式")})
+    world.replace(table, {"a": long("一次関数の傾き")})
+    world.deliver(world.queues.asked.pop(0))
+    (late,) = world.queues.asked
+    other = with_settings(world, OTHER_INDEX)
+
+    indexes.add(OTHER_INDEX)
+
+    def replaced() -> None:
+        other.queues.index(world.project, table)
+        other.settle()
+        taken_over(indexes)
+        other.maintain()
+        assert world.rows(table) == {}
+
+    def dies() -> None:
+        raise Unavailable("the worker died")
+
+    world.store = WatchedStore(world.store, before={"upsert": replaced}, after={"upsert": dies})
+    with pytest.raises(Unavailable):
+        world.deliver(late)
+    assert len(world.rows(table)) == 2
+    other.maintain()
+    assert list(world.store.namespaces(f"project_{world.project}")) == [namespace(world.project, table, OTHER.id)]
+
+
+def test_another_analyzer_builds_its_index_beside_and_embeds_no_text_again(world: TableWorld) -> None:
+    assert world.index.namespace_suffix() == ""
+    table, tool, _ = world.indexed({"a": long("二次方程式の解の公式"), "b": long("一次関数の傾き")})
+    reading = with_settings(world, REREAD_INDEX)
+    reading.maintain()
+    reading.queues.index(world.project, table)
+    reading.settle()
+
+    assert world.status(tool)["state"] == "ready"
+    assert set(world.store.ids(namespace(world.project, table, REREAD.id))) == set(world.rows(table))
+    assert reading.embedder.embedded == []
+
+
+def test_another_model_never_meets_the_vectors_of_the_old_one() -> None:
+    other = replace(FINGERPRINT, model=replace(MODEL, passage_prefix="text: "))
+    assert (other.id, other.space) != (FINGERPRINT.id, FINGERPRINT.space)
+    assert other.space != FINGERPRINT.space
+    assert REREAD.space == FINGERPRINT.space

@@ -14,15 +14,13 @@ def init(
     folder: Annotated[
         Path, typer.Argument(metavar="FOLDER", exists=True, file_okay=False, help="The folder of the site.")
     ] = Path(),
-    generator: Annotated[
+    pages: Annotated[
         str | None,
-        typer.Option(
-            "--generator",
-            metavar="NAME",
-            help="jekyll, hugo, astro, docusaurus, mkdocs, sphinx or html.",
-            show_default="the one whose files are there",
-        ),
+        typer.Option("--pages", metavar="DIR", help="The folder of built pages.", show_default="the one that is there"),
     ] = None,
+    build: Annotated[
+        str, typer.Option("--build", metavar="COMMAND", help="The command that builds the site on the runner.")
+    ] = "make",
     prefix: PrefixOption = "",
     force: Annotated[
         bool, typer.Option("--force", help="Overwrite files that exist; without it nothing is written if one does.")
@@ -33,13 +31,13 @@ def init(
     with reporting_errors(as_json) as terminal:
         from sakuin_cli.files import write_text
         from sakuin_cli.site.config import CONFIG_FILE
-        from sakuin_cli.site.recipes import WORKFLOW, config_text, generator_of, workflow_text
         from sakuin_cli.site.uploads import folder_path
+        from sakuin_cli.site.workflow import WORKFLOW, built_folder, config_text, workflow_text
 
-        found, library_folder = generator_of(folder, generator), folder_path(prefix).rstrip("/")
+        built, library_folder = pages or built_folder(folder), folder_path(prefix).rstrip("/")
         texts = {
-            folder / CONFIG_FILE: config_text(found, library_folder),
-            folder / WORKFLOW: workflow_text(found, library_folder),
+            folder / CONFIG_FILE: config_text(built, library_folder),
+            folder / WORKFLOW: workflow_text(built, library_folder, build),
         }
         if there := [file.as_posix() for file in texts if file.exists() and not force]:
             raise Invalid(f"{' and '.join(there)} would be overwritten: say --force, or remove what is there")
@@ -48,10 +46,9 @@ def init(
             write_text(file, text)
     files = [file.as_posix() for file in texts]
     if as_json:
-        terminal.document({"generator": found.name, "pages": found.pages, "prefix": library_folder, "files": files})
+        terminal.document({"pages": built, "prefix": library_folder, "files": files})
         return
     for path in files:
         terminal.line("+", "green", path)
-    terminal.out.print(f"{found.name}: pages are built into {found.pages}")
-    terminal.out.print("Next: build the site, then `sakuin push --dry-run`")
-    terminal.out.print("The workflow needs an address and a key: its first lines say which")
+    terminal.print(f"Pages are built into {built}. Next: build the site, then `sakuin push --dry-run`")
+    terminal.print("The workflow needs an address and a key: its first lines say which")

@@ -20,7 +20,7 @@ def list_(prefix: PrefixOption = "", as_json: JsonOption = False, data: DataOpti
     if not as_json:
         place = f" below {prefix}" if prefix else ""
         total = f"{counted(len(found), 'page')}, {counted(sum(one['chunks_count'] for one in found), 'explanation')}"
-        terminal.out.print(total if found else f"There is no page{place}: `sakuin push FOLDER` uploads some")
+        terminal.print(total if found else f"There is no page{place}: `sakuin push FOLDER` uploads some")
 
 
 def _moment(moment: str | None, as_json: bool) -> str | None:

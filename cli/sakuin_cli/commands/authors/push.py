@@ -9,7 +9,6 @@ import typer
 from sakuin.errors import Invalid
 
 from sakuin_cli.connections import library_of, settings_of
-from sakuin_cli.files import read_text
 from sakuin_cli.options import DataOption, JsonOption, PathsArgument, PrefixOption, TimeoutOption, check_paths
 from sakuin_cli.terminal import Terminal, counted, reporting_errors
 
@@ -93,7 +92,7 @@ def push_plan(
     `began` is when the push did, on the monotonic clock. Asks before, if pages would lose many explanations, or every
     link that golden questions open.
     """
-    from sakuin_cli.site.changes import not_uploaded, push_files, remove_keys
+    from sakuin_cli.site.changes import await_learns, not_uploaded, push_files, remove_keys
     from sakuin_cli.site.report import push_document
 
     if plan.losses:
@@ -106,6 +105,8 @@ def push_plan(
     gone = [(key, key) for key in plan.gone] if delete else []
     with terminal.progress("uploaded", "searchable", *(("removed",) if gone else ())) as on_progress:
         files = push_files(library, plan.accepted, seconds=seconds, on_progress=on_progress)
+        if any(one.material is None for one in files):
+            files = await_learns(library, files, seconds=seconds)
         deleted = remove_keys(library, gone, seconds=seconds, on_progress=on_progress)
     refused = [not_uploaded(one, plan.refused[one.key]) for one in plan.uploads.files if one.key in plan.refused]
     return push_document(plan, (*files, *refused), deleted, library, time.monotonic() - began)
@@ -118,21 +119,22 @@ def plan_push(
     *,
     replace: bool = False,
     delete: bool = False,
+    whole: bool = False,
     lose: bool = False,
 ) -> "Plan":
-    """Compares the files of a site with the library; raises `Invalid` if there are none.
+    """Compares the files of a site with the library; raises `Invalid` if there are none, and the site is not `whole`.
 
     With `lose`, pages may lose many explanations, or every link that golden questions open.
     """
-    from sakuin_cli.evaluation.labels import opened_by
+    from sakuin_cli.evaluation.questions import opened_by
     from sakuin_cli.site.plan import losses_of, plan_of
     from sakuin_cli.site.uploads import uploads_below
 
     uploads = uploads_below(site.paths, folder=site.prefix, material_prefix=library.prefix)
-    if not uploads.files and not uploads.clashes:
+    if not uploads.files and not uploads.clashes and not whole:
         where = ", ".join(path.as_posix() for path in site.paths)
-        raise Invalid(f"There is no .html file and no learns.yml in {where}: name a folder of built pages")
-    plan = plan_of(library, uploads, site, replacing=replace, deleting=delete)
+        raise Invalid(f"There is no page and no learns.yml in {where}: name a folder of .html or .md files")
+    plan = plan_of(library, uploads, site, replacing=replace, deleting=delete, whole=whole)
     changed = [page for page in plan.accepted.pages if plan.states[page.key] == "changed" and not lose]
-    golden = opened_by(read_text(site.golden)) if site.golden and changed else set()
+    golden = opened_by(site.golden) if site.golden and changed else set()
     return dataclasses.replace(plan, losses=losses_of(library.client, changed, box_selectors, golden))

@@ -105,11 +105,9 @@ def _document(changes: "Sequence[Change]", seconds: float) -> dict[str, object]:
 
 
 def _show(terminal: Terminal, changes: "Sequence[Change]", seconds: float) -> None:
-    from rich.text import Text
-
     failed = [one for one in changes if not one.done]
     for one in failed:
         sign = ("…", "yellow") if one.outcome == "pending" else ("✗", "red")
         terminal.line(*sign, f"{one.material}  {one.reason or one.outcome}")
     summary = f"{len(changes) - len(failed)} of {len(changes)} removed, in {seconds:.1f} s"
-    terminal.out.print(Text(summary, "bold red" if failed else "bold"))
+    terminal.print((summary, "bold red" if failed else "bold"))

@@ -1,4 +1,4 @@
-"""`sakuin validate`: compares the index with the pages in the bucket or on this machine."""
+"""`sakuin validate` and `learns`: findings about the pages in the bucket or on this machine."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from sakuin_cli.connections import deployment_of, settings_if_any, settings_of
-from sakuin_cli.options import DataOption, JsonOption, PrefixOption, StrictOption, check_paths, output_file
+from sakuin_cli.options import DataOption, FolderArgument, JsonOption, PrefixOption, StrictOption, check_paths
 from sakuin_cli.terminal import OnProgress, Terminal, counted, first_of, reporting_errors
 
 if TYPE_CHECKING:
-    from sakuin.knowledge.validation import Finding
+    from sakuin.knowledge.page import Finding
 
     from sakuin_cli.client import DeploymentClient
 
@@ -35,9 +35,6 @@ def validate(
     offline: Annotated[
         bool, typer.Option("--offline", help="Check the files of PATH alone, without a deployment.")
     ] = False,
-    sarif: Annotated[
-        Path | None, output_file("--sarif", "Write the findings of PATH to this file as SARIF 2.1.0, too.")
-    ] = None,
     as_json: JsonOption = False,
     data: DataOption = None,
 ) -> None:
@@ -48,8 +45,8 @@ def validate(
     from sakuin_cli.site.uploads import folder_path, no_page_in, uploads_below
 
     check_paths(paths or ())
-    if (offline or sarif) and not paths:
-        raise typer.BadParameter("It needs PATH", param_hint="--offline" if offline else "--sarif")
+    if offline and not paths:
+        raise typer.BadParameter("It needs PATH", param_hint="--offline")
     with reporting_errors(as_json) as terminal:
         settings = settings_if_any(data) if offline else settings_of(data)
         client = None if offline else deployment_of(settings)
@@ -65,32 +62,39 @@ def validate(
                 )
             elif client:
                 found = _uploaded_findings(client, folder_path(prefix), strict, on_progress)
-    if sarif:
-        from sakuin_cli.site.sarif import write_sarif
-
-        paths_of = {one.material or one.key: one.path for one in (*uploads.files, *uploads.clashes)}
-        write_sarif(sarif, _ordered(found), paths_of)
-    report_findings(terminal, found)
+    _report(terminal, found)
 
 
-def report_findings(terminal: Terminal, found: "Sequence[Finding]") -> None:
+def learns(folder: FolderArgument = None, prefix: PrefixOption = "", as_json: JsonOption = False) -> None:
+    """List the explanations whose learns are missing or weak; exit code 1 if a file cannot be read."""
+    with reporting_errors(as_json) as terminal:
+        from sakuin_cli.site.config import site_of
+        from sakuin_cli.site.findings import learns_findings
+        from sakuin_cli.site.uploads import no_page_in, uploads_below
+
+        site = site_of([folder] if folder else None, prefix)
+        uploads = uploads_below(site.paths, folder=site.prefix)
+        if not uploads.pages:
+            raise no_page_in(site.paths)
+        with terminal.progress("read") as on_progress:
+            findings = learns_findings(uploads, on_progress)
+    _report(terminal, findings)
+
+
+def _report(terminal: Terminal, found: "Sequence[Finding]") -> None:
     """Prints findings, errors first, and ends the command with exit code 1 if there is an error."""
-    findings = _ordered(found)
+    order = ("error", "warning", "info")
+    findings = sorted(found, key=lambda finding: (order.index(finding.severity), finding.material))
     errors = sum(finding.severity == "error" for finding in findings)
     terminal.answer(_document(findings, errors), lambda: _show(terminal, findings, errors))
     raise typer.Exit(1 if errors else 0)
-
-
-def _ordered(findings: "Sequence[Finding]") -> "list[Finding]":
-    order = ("error", "warning", "info")
-    return sorted(findings, key=lambda finding: (order.index(finding.severity), finding.material))
 
 
 def _uploaded_findings(
     client: "DeploymentClient", folder: str, strict: bool, on_progress: OnProgress
 ) -> "list[Finding]":
     """Returns findings about the pages in the bucket below `folder`."""
-    total = sum(client.status()["materials"].values())
+    total = sum(client.call("GET", "status")["materials"].values())
     findings: list[Finding] = []
     pages = client.findings(prefix=folder, strict=strict, limit=_PAGES_A_REQUEST)
     for number, found in enumerate(pages, 1):
@@ -105,22 +109,18 @@ def _document(findings: "Sequence[Finding]", errors: int) -> dict[str, object]:
 
 
 def _show(terminal: Terminal, findings: "Sequence[Finding]", errors: int) -> None:
-    from rich.text import Text
-
-    out = terminal.out
     styles = {"error": "red", "warning": "yellow", "info": "cyan"}
     for place, some in _by_place(findings).items():
-        out.print(Text(place, "bold"))
+        terminal.print((place, "bold"))
         for finding in some:
             severity = (f"{finding.severity:<8}", styles[finding.severity])
-            line = Text.assemble("  ", severity, (f"{finding.rule:<16} ", "dim"), finding.message)
-            out.print(line)
-        out.print()
+            terminal.print("  ", severity, (f"{finding.rule:<16} ", "dim"), finding.message)
+        terminal.print()
     warnings = _warnings(findings)
     rules = Counter(finding.rule for finding in findings if finding.severity != "info").most_common()
     named = ", ".join(f"{count:,} {rule}" for rule, count in rules)
     summary = f"{counted(errors, 'error')}, {counted(warnings, 'warning')}" + (f": {named}" if named else "")
-    out.print(Text(summary, "bold red" if errors else "bold yellow" if warnings else "bold green"))
+    terminal.print((summary, "bold red" if errors else "bold yellow" if warnings else "bold green"))
 
 
 def _by_place(findings: "Sequence[Finding]") -> "dict[str, list[Finding]]":

@@ -3,7 +3,6 @@
 import json
 import time
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -11,7 +10,7 @@ from sakuin.errors import SakuinError
 
 from sakuin_cli.commands.authors.push import plan_push, push_plan
 from sakuin_cli.connections import library_of, settings_of
-from sakuin_cli.options import DataOption, JsonOption, PrefixOption, TimeoutOption
+from sakuin_cli.options import DataOption, FolderArgument, JsonOption, PrefixOption, TimeoutOption
 from sakuin_cli.terminal import Terminal, counted, reporting_errors
 
 if TYPE_CHECKING:
@@ -19,18 +18,12 @@ if TYPE_CHECKING:
 
 
 def watch(
-    folder: Annotated[
-        Path | None,
-        typer.Argument(
-            metavar="DIR",
-            exists=True,
-            file_okay=False,
-            help="The folder of built pages.",
-            show_default="`pages` of sakuin.toml",
-        ),
-    ] = None,
+    folder: FolderArgument = None,
     prefix: PrefixOption = "",
     delete: Annotated[bool, typer.Option("--delete", help="Delete from the library what is deleted here.")] = False,
+    whole: Annotated[
+        bool, typer.Option("--whole", help="The folder is the whole library: delete all else, now and later.")
+    ] = False,
     timeout: TimeoutOption = 300,
     as_json: JsonOption = False,
     data: DataOption = None,
@@ -40,24 +33,27 @@ def watch(
     With --json it prints one line for the push and one for each changed file.
     """
     with reporting_errors(as_json) as terminal:
-        from sakuin_cli.site.config import site_of
+        from sakuin_cli.site.config import config_file, site_of
         from sakuin_cli.site.report import show_push
         from sakuin_cli.site.watch import Follower, saved
 
         site = site_of([folder] if folder else None, prefix)
+        if whole and site.prefix:
+            raise typer.BadParameter("It needs no --prefix", param_hint="--whole")
         settings = settings_of(data)
         library, selectors = library_of(settings), settings.box_selectors
         began = time.monotonic()
-        plan = plan_push(site, library, selectors)
-        document = push_plan(terminal, plan, library, delete=False, seconds=timeout, began=began)
-        follower = Follower(library, selectors, site, delete, timeout, terminal.waiting)
+        plan = plan_push(site, library, selectors, replace=whole, delete=whole, whole=whole, lose=whole)
+        document = push_plan(terminal, plan, library, delete=whole, seconds=timeout, began=began)
+        follower = Follower(library, selectors, site, delete or whole, timeout, whole, terminal.waiting)
         follower.remember()
         if as_json:
             typer.echo(json.dumps(document, ensure_ascii=False))
         else:
             show_push(terminal, document)
-            terminal.out.print(f"watching {site.paths[0]}; Ctrl-C ends it")
-        follower.follow(saved(site.paths), partial(show_change, terminal), partial(_show_error, terminal))
+            terminal.print(f"watching {site.paths[0]}; Ctrl-C ends it")
+        files = [file for path in site.paths if (file := config_file(path.resolve()))]
+        follower.follow(saved((*site.paths, *files)), partial(show_change, terminal), partial(_show_error, terminal))
 
 
 def show_change(terminal: Terminal, row: "Record") -> None:
@@ -66,6 +62,7 @@ def show_change(terminal: Terminal, row: "Record") -> None:
         typer.echo(json.dumps(row, ensure_ascii=False))
         return
     what = "" if row["explanations"] is None else f": {counted(row['explanations'], 'explanation')}"
+    what += f", {counted(row['lost'], 'word')} lost" if row["lost"] else ""
     signs = (("+", "added"), ("~", "changed"), ("-", "removed"))
     anchors = "".join(f"  {sign} {anchor}" for sign, name in signs for anchor in row[name])
     is_done = row["outcome"] in ("applied", "superseded")

@@ -25,13 +25,12 @@ class AgentEndpoint:
 class AgentFormat:
     """The configuration of an agent. `key_in`: it reads the key from a variable, asks for it, or has it in its file.
 
-    `places` are its file on macOS, Linux and Windows in the home folder; a variable in front is a folder of its own, if
-    it is set. `entry` makes the configuration of an endpoint, with its key if the agent cannot read it from elsewhere;
-    `servers` is the object of it that holds the entries.
+    `files` are its places on macOS, Linux and Windows, each once. `entry` makes the configuration of an endpoint, with
+    its key if the agent cannot read it from elsewhere; `servers` is the object of it that holds the entries.
     """
 
     title: str
-    places: Mapping[str, tuple[str, ...]]
+    files: tuple[str, ...]
     entry: Callable[[AgentEndpoint, str], dict[str, Any]]
     key_in: Literal["variable", "question", "file"] = "variable"
     servers: str = "mcpServers"
@@ -40,7 +39,7 @@ class AgentFormat:
 
 @dataclass(frozen=True, slots=True)
 class Configuration:
-    """The text for the file of an agent. `files` are its places where no variable is set, each once."""
+    """The text for the file of an agent; `files` are the places of that file."""
 
     agent: str
     title: str
@@ -51,13 +50,8 @@ class Configuration:
 
 def configurations(to: AgentEndpoint, key: str) -> Sequence[Configuration]:
     return [
-        Configuration(name, each.title, _files(each), _text(each, to, key), each.key_in)
-        for name, each in FORMATS.items()
+        Configuration(name, each.title, each.files, _text(each, to, key), each.key_in) for name, each in FORMATS.items()
     ]
-
-
-def _files(each: AgentFormat) -> Sequence[str]:
-    return list(dict.fromkeys(f"~/{places[-1]}" for places in each.places.values()))
 
 
 def _text(each: AgentFormat, to: AgentEndpoint, key: str) -> str:
@@ -104,35 +98,19 @@ def _gemini(to: AgentEndpoint, _key: str) -> dict[str, Any]:
     return {"mcpServers": {to.name: {"httpUrl": to.url, "headers": headers}}}
 
 
-def _everywhere(*places: str) -> dict[str, tuple[str, ...]]:
-    return dict.fromkeys(("darwin", "linux", "win32"), places)
-
-
-def _of_application(place: str) -> dict[str, tuple[str, ...]]:
-    return {
-        "darwin": (f"Library/Application Support/{place}",),
-        "linux": (f"$XDG_CONFIG_HOME/{place}", f".config/{place}"),
-        "win32": (f"$APPDATA/{place}", f"AppData/Roaming/{place}"),
-    }
+def _of_application(place: str) -> tuple[str, ...]:
+    return (f"~/Library/Application Support/{place}", f"~/.config/{place}", f"~/AppData/Roaming/{place}")
 
 
 FORMATS: Final[Mapping[str, AgentFormat]] = {
-    "claude-code": AgentFormat(
-        "Claude Code", _everywhere("$CLAUDE_CONFIG_DIR/.claude.json", ".claude.json"), _claude_code
-    ),
+    "claude-code": AgentFormat("Claude Code", ("~/.claude.json",), _claude_code),
     "claude-desktop": AgentFormat(
         "Claude Desktop", _of_application("Claude/claude_desktop_config.json"), _claude_desktop, key_in="file"
     ),
-    "cursor": AgentFormat("Cursor", _everywhere(".cursor/mcp.json"), _cursor),
+    "cursor": AgentFormat("Cursor", ("~/.cursor/mcp.json",), _cursor),
     "vscode": AgentFormat(
         "VS Code", _of_application("Code/User/mcp.json"), _vscode, key_in="question", servers="servers"
     ),
-    "codex": AgentFormat(
-        "Codex",
-        _everywhere("$CODEX_HOME/config.toml", ".codex/config.toml"),
-        _codex,
-        servers="mcp_servers",
-        is_toml=True,
-    ),
-    "gemini": AgentFormat("Gemini CLI", _everywhere(".gemini/settings.json"), _gemini),
+    "codex": AgentFormat("Codex", ("~/.codex/config.toml",), _codex, servers="mcp_servers", is_toml=True),
+    "gemini": AgentFormat("Gemini CLI", ("~/.gemini/settings.json",), _gemini),
 }

@@ -3,7 +3,7 @@
 from contextlib import suppress
 from typing import Any
 
-from fastapi import APIRouter, FastAPI, HTTPException, Request
+from fastapi import FastAPI, HTTPException, Request
 from fastapi.responses import Response
 from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import MutableHeaders
@@ -11,12 +11,24 @@ from starlette.exceptions import HTTPException as StarletteHTTPException
 from starlette.staticfiles import StaticFiles
 
 from sakuin.console.forms import page_above, redirect
-from sakuin.console.pages.sign_in import sign_in_path
-from sakuin.console.shell import SentBefore, Shell
+from sakuin.console.pages import (
+    agents,
+    endpoints,
+    gaps,
+    keys,
+    library,
+    operation,
+    playground,
+    projects,
+    sign_in,
+    tables,
+    tools,
+)
+from sakuin.console.shell import SentBefore, Shell, signed_in
 from sakuin.errors import SakuinError, Unauthorized
 from sakuin.http.errors import add_error_handlers
-from sakuin.platform.asgi import Application, Message, Receive, Scope, Send
-from sakuin.platform.http_errors import HttpError, request_id_of
+from sakuin.platform.asgi import Application, Message, Receive, Scope, Send, request_id_of
+from sakuin.platform.http_errors import HttpError
 from sakuin.texts.catalogue import coded
 
 _HEADERS = {
@@ -55,14 +67,14 @@ def _with_headers(app: Application) -> Application:
     return answer
 
 
-def console_app(shell: Shell, *routers: APIRouter) -> FastAPI:
+def console_app(shell: Shell) -> FastAPI:
     """Returns the application. Each of its answers is a page, a redirect or a file of the console itself."""
     app = FastAPI(openapi_url=None)
-
+    app.state.shell = shell
     app.add_middleware(_with_headers)
     app.mount("/static", _OwnFiles(packages=[("sakuin.console", "static")]))
-    for router in routers:
-        app.include_router(router)
+    for page in (sign_in, operation, playground, library, gaps, projects, tables, tools, endpoints, keys, agents):
+        app.include_router(page.router)
     _add_error_pages(app, shell)
     return app
 
@@ -78,7 +90,7 @@ def _add_error_pages(app: FastAPI, shell: Shell) -> None:
 
     @app.exception_handler(Unauthorized)
     async def ask_to_sign_in(request: Request, error: Unauthorized) -> Response:
-        return redirect(sign_in_path(request))
+        return redirect(sign_in.sign_in_path(request))
 
     @app.exception_handler(SentBefore)
     async def lead_back(request: Request, error: SentBefore) -> Response:
@@ -94,5 +106,5 @@ def _add_error_pages(app: FastAPI, shell: Shell) -> None:
             return answer(request, HttpError(error.status_code, str(error.detail)))
         with suppress(SakuinError):
             # There is a menu for somebody who is signed in.
-            await run_in_threadpool(shell.signed_in, request)
+            await run_in_threadpool(signed_in, request, shell)
         return shell.error_page(request, HttpError(error.status_code, coded(sentence)))

@@ -49,14 +49,14 @@ class Chart:
     def paths(self) -> Iterator[tuple[str, str]]:
         """Yields the tone and the path of each series."""
         scale, bases = _HEIGHT / max(self.top, 1), [0.0] * len(self.days)
-        for each in self.series:
+        for series in self.series:
             bars = []
-            for place, value in enumerate(each.values):
+            for place, value in enumerate(series.values):
                 if height := value * scale:
                     left, bottom = place * _WIDTH + 1, _HEIGHT - bases[place]
                     bars.append(f"M{left} {bottom:.1f}v-{height:.1f}h{_BAR}v{height:.1f}z")
                     bases[place] += height if self.is_stacked else 0.0
-            yield each.tone, "".join(bars)
+            yield series.tone, "".join(bars)
 
     @property
     def rows(self) -> Iterator[tuple[date, list[int]]]:
@@ -72,8 +72,8 @@ class Chart:
 
 def charts_of(usage: Usage) -> list[Chart]:
     refused, weak = usage.series("refused"), usage.series("weak")
-    asked = zip(usage.series("asked"), refused, weak, strict=True)
-    answered = [max(0, all_ - without - little) for all_, without, little in asked]
+    counts = zip(usage.series("asked"), refused, weak, strict=True)
+    answered = [max(0, all_ - without - little) for all_, without, little in counts]
     return [
         Chart(
             "questions",

@@ -133,7 +133,7 @@ class Sessions:
         Only hashes are stored, and without a key of the deployment nobody can try addresses against them.
         """
         names = {"p_address": f"address {_network(address)}", "p_account": f"account {email.lower()}"}
-        hashes = {name: _keyed_hash(self.client.headers["apikey"], text) for name, text in names.items()}
+        hashes = {name: _keyed_hash(self.client.supabase_key, text) for name, text in names.items()}
         call(self.client, "count_sign_in", {**hashes, "p_succeeded": succeeded})
 
     def admin_key(self, key: str) -> str | None:

@@ -7,17 +7,22 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cache
 from importlib.resources import files
-from typing import Any
+from typing import Annotated, Any
 
-from fastapi import Request
+from fastapi import Depends, Request
 from fastapi.responses import HTMLResponse, Response
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from starlette.concurrency import run_in_threadpool
 
 from sakuin.console.forms import CONTENT_SECURITY_POLICY, ROOT, check_token, form_fields, own_path, redirect, set_cookie
 from sakuin.console.sessions import SESSION_SECONDS, Session, Sessions
+from sakuin.console.supabase_auth import SupabaseAuth
 from sakuin.errors import Conflict, NotFound, SakuinError, Unauthorized
+from sakuin.http.access import ProjectServices, RestServices
+from sakuin.knowledge.library import Library
+from sakuin.knowledge.postgres_search import ReadKnowledge
 from sakuin.platform.http_errors import CODES, HttpError, http_error
+from sakuin.tables.admin.postgres import ProjectRecords
 from sakuin.tables.model import User
 from sakuin.texts.catalogue import LANGUAGES, Texts, chosen_language, coded, texts_in
 
@@ -43,7 +48,6 @@ ENTRIES = (
     Entry("/pages", "pages.title", "menu.content", admins_only=True),
     Entry("/findings", "findings.title", "menu.content", admins_only=True),
     Entry("/projects", "projects.title", "menu.content"),
-    Entry("/work", "work.title", "menu.content", admins_only=True),
     Entry("/agents", "consent.title", "menu.access", users_only=True),
     Entry("/keys", "keys.title", "menu.access", admins_only=True),
 )
@@ -82,6 +86,21 @@ class Visit:
         return self.session.user
 
     @property
+    def projects(self) -> ProjectServices:
+        """The use cases of projects."""
+        return self.shell.rest.projects
+
+    @property
+    def records(self) -> ProjectRecords:
+        """The records of projects."""
+        return self.projects.records
+
+    @property
+    def library(self) -> Library:
+        """The pages of the library."""
+        return self.shell.rest.library
+
+    @property
     def origin(self) -> str:
         """The address that agents use: that of the deployment, or of the host that served this page."""
         return self.shell.api_url or f"{self.request.url.scheme}://{self.request.url.netloc}"
@@ -102,58 +121,24 @@ class Visit:
         return self.shell.page(self.request, template, self.session, status=status, **shown)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Shell:
-    """Sessions and pages. `signed_in`, `admin` and those named `…form…` are dependencies of FastAPI.
+    """What the pages use. `rest` has the use cases that REST has, too; `read` reads pages, `auth` signs users in.
 
-    `counts` returns the numbers in the menu of an admin, by the path of the entry.
+    `counts` returns the numbers in the menu of an admin, by the path of the entry. `most_bytes` is the size of the
+    database's disk; 0: the disk is not watched. `usd_per_million` are the prices of the tokens of embeddings and of
+    learns; the price of a model may be unknown.
     """
 
+    rest: RestServices
     sessions: Sessions
-    version: str
+    auth: SupabaseAuth
+    read: ReadKnowledge
     # Empty: agents use the host that serves the pages.
     api_url: str = ""
     counts: Callable[[], Mapping[str, int]] = dict
-
-    # ---------------------------------------------------------------- who asks
-
-    def signed_in(self, request: Request) -> Visit:
-        """Returns the visit with its session; `Unauthorized` without one."""
-        session_id = request.cookies.get(SESSION_COOKIE)
-        session = self.sessions.find(session_id) if session_id else None
-        if session is None:
-            raise Unauthorized("Sign in first")
-        # The page of an error has the menu of the person who asked.
-        request.state.session = session
-        return Visit(self, request, session)
-
-    def admin(self, request: Request) -> Visit:
-        """Returns the visit of an admin; `NotFound` for a user."""
-        return _admin(self.signed_in(request))
-
-    async def form(self, request: Request) -> Visit:
-        """Returns the visit with the fields of a form; `Forbidden` if it does not come from a page of this session."""
-        fields = await form_fields(request)
-        visit = await run_in_threadpool(self.signed_in, request)
-        check_token(fields, visit.session)
-        return replace(visit, fields=fields)
-
-    async def form_once(self, request: Request) -> Visit:
-        """Returns the visit with a form with `once_field`; `SentBefore` if it was sent before, as by a reload."""
-        form = await self.form(request)
-        if form.text("once") and not await run_in_threadpool(self.sessions.use_form, form.session, form.text("once")):
-            raise SentBefore("This form was sent before")
-        return form
-
-    async def admin_form(self, request: Request) -> Visit:
-        """Returns the visit with an admin's form; `NotFound` for a user."""
-        return _admin(await self.form(request))
-
-    async def admin_form_once(self, request: Request) -> Visit:
-        """Returns the visit with an admin's form that may be sent once."""
-        return _admin(await self.form_once(request))
-
-    # ---------------------------------------------------------------- answers
+    most_bytes: int = 0
+    usd_per_million: tuple[float | None, float | None] = (None, None)
 
     def page(
         self, request: Request, template: str, session: Session | None = None, *, status: int = 200, **values: Any
@@ -184,7 +169,7 @@ class Shell:
                 done=_done(request, texts),
                 link=_link,
                 static=_static,
-                version=self.version,
+                version=self.rest.version,
             )
         )
         policy = CONTENT_SECURITY_POLICY + (f"; frame-src {values['frames']}" if values.get("frames") else "")
@@ -221,10 +206,69 @@ def language_of(request: Request) -> Texts:
     return texts_in(chosen_language(request.cookies.get(LANGUAGE_COOKIE), request.headers.get("accept-language", "")))
 
 
+async def shell_of(request: Request) -> Shell:
+    """Returns what the pages of the application use."""
+    shell: Shell = request.app.state.shell
+    return shell
+
+
+CurrentShell = Annotated[Shell, Depends(shell_of)]
+
+
+def signed_in(request: Request, shell: CurrentShell) -> Visit:
+    """Returns the visit with its session; `Unauthorized` without one."""
+    session_id = request.cookies.get(SESSION_COOKIE)
+    session = shell.sessions.find(session_id) if session_id else None
+    if session is None:
+        raise Unauthorized("Sign in first")
+    # The page of an error has the menu of the person who asked.
+    request.state.session = session
+    return Visit(shell, request, session)
+
+
 def _admin(visit: Visit) -> Visit:
     if not visit.session.is_admin:
         raise NotFound(coded("form.no_page"))
     return visit
+
+
+async def admin(request: Request, shell: CurrentShell) -> Visit:
+    """Returns the visit of an admin; `NotFound` for a user."""
+    return _admin(await run_in_threadpool(signed_in, request, shell))
+
+
+async def form(request: Request, shell: CurrentShell) -> Visit:
+    """Returns the visit with the fields of a form; `Forbidden` if it does not come from a page of this session."""
+    fields = await form_fields(request)
+    visit = await run_in_threadpool(signed_in, request, shell)
+    check_token(fields, visit.session)
+    return replace(visit, fields=fields)
+
+
+async def form_once(visit: Annotated[Visit, Depends(form)]) -> Visit:
+    """Returns the visit with a form with `once_field`; `SentBefore` if it was sent before, as by a reload."""
+    sessions, once = visit.shell.sessions, visit.text("once")
+    if once and not await run_in_threadpool(sessions.use_form, visit.session, once):
+        raise SentBefore("This form was sent before")
+    return visit
+
+
+async def admin_form(visit: Annotated[Visit, Depends(form)]) -> Visit:
+    """Returns the visit with an admin's form; `NotFound` for a user."""
+    return _admin(visit)
+
+
+async def admin_form_once(visit: Annotated[Visit, Depends(form_once)]) -> Visit:
+    """Returns the visit with an admin's form that may be sent once."""
+    return _admin(visit)
+
+
+Reader = Annotated[Visit, Depends(signed_in)]
+AdminReader = Annotated[Visit, Depends(admin)]
+Form = Annotated[Visit, Depends(form)]
+FormOnce = Annotated[Visit, Depends(form_once)]
+AdminForm = Annotated[Visit, Depends(admin_form)]
+AdminFormOnce = Annotated[Visit, Depends(admin_form_once)]
 
 
 def _entries(session: Session | None) -> list[Entry]:

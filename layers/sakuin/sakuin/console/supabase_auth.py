@@ -1,20 +1,28 @@
 """Supabase Auth, as the console calls it for people: signing in and out, and which agents act for them."""
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from ipaddress import ip_address
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import httpx2
+import httpx
 import jwt
+from pydantic import ValidationError
+from supabase import AuthApiError, AuthError, ClientOptions, SupabaseAuthClient, create_client
 
 from sakuin.console.sessions import SessionTokens
 from sakuin.errors import Conflict, NotFound, OverLimit, Refused, SakuinError, Unauthorized, Unavailable
 from sakuin.platform.supabase.client import SECRET_KEYS, VENDOR, credentials
+from sakuin.texts.catalogue import coded
+
+if TYPE_CHECKING:
+    from supabase_auth.types import Session
 
 # A page that needs the token takes less.
 _SECONDS_LEFT = 60
+_SILENT = "Supabase Auth did not answer. Try again in a moment"
 _ENDED = Unauthorized, "Your sign-in has ended. Sign in again"
 _TOO_MANY = OverLimit, "Too many people sign in at this moment. Try again in five minutes"
 # Codes of Supabase Auth that end a sign-in, and the keys of what the page of the console says about them.
@@ -33,7 +41,7 @@ _ERRORS: Mapping[str, tuple[type[SakuinError], str]] = {
     ),
     "oauth_consent_not_found": (NotFound, "You allow no such agent"),
     "over_request_rate_limit": _TOO_MANY,
-    "validation_failed": (Conflict, "This request of an agent was answered before. Connect the agent again"),
+    "validation_failed": (Conflict, coded("form.agent_refused")),
 }
 
 
@@ -71,7 +79,7 @@ class SupabaseAuth:
 
     url: str
     key: Callable[[], str] = field(repr=False)
-    http: httpx2.Client = field(repr=False)
+    http: httpx.Client = field(repr=False)
     now: Callable[[], float] = time.time
     secret_key: Callable[[], str] = field(repr=False, default=str)
 
@@ -82,12 +90,14 @@ class SupabaseAuth:
         """
         if not email or not password:
             raise NotSignedIn("sign_in.wrong_password")
-        answer = self._call("POST", "/token?grant_type=password", None, {"email": email, "password": password}, address)
-        factors, tokens = _verified_factors(answer), _tokens(answer)
+        auth = self._client(address)
+        with _translated_errors():
+            session = auth.sign_in_with_password({"email": email, "password": password}).session
+        factors, tokens = _verified_factors(session), _tokens(session)
         if not factors:
             return tokens
         try:
-            return self._second_factor(tokens, factors, code, address)
+            return _second_factor(auth, factors, code)
         except SakuinError:
             # Nobody uses the session that the password alone has started.
             self.sign_out(tokens)
@@ -97,16 +107,30 @@ class SupabaseAuth:
         """Returns tokens that are valid for a minute or more: the same, or refreshed ones."""
         if tokens.expires_at - self.now() > _SECONDS_LEFT:
             return tokens
-        answer = self._call("POST", "/token?grant_type=refresh_token", None, {"refresh_token": tokens.refresh_token})
-        refreshed = _tokens(answer)
-        if _verified_factors(answer) and _assurance(refreshed) != "aal2":
+        with _translated_errors():
+            session = self._client().refresh_session(tokens.refresh_token).session
+        refreshed = _tokens(session)
+        if _verified_factors(session) and _assurance(refreshed) != "aal2":
             # The user has added a second factor since.
             raise Unauthorized(_ENDED[1])
         return refreshed
 
     def sign_out(self, tokens: SessionTokens) -> None:
         """Ends this session, and neither others of the user nor those of his agents."""
-        self._call("POST", "/logout?scope=local", tokens)
+        with _translated_errors():
+            self._client().admin.sign_out(tokens.access_token, "local")
+
+    def _client(self, address: str = "") -> SupabaseAuthClient:
+        """Returns a new client: it keeps the session of the user who signs in with it."""
+        key, headers = self.key(), {}
+        if _is_address(address) and self.secret_key().startswith(SECRET_KEYS):
+            key, headers = self.secret_key(), {"Sb-Forwarded-For": address}
+        options = ClientOptions(
+            headers=headers, httpx_client=self.http, auto_refresh_token=False, persist_session=False
+        )
+        return create_client(self.url, key or "none", options).auth
+
+    # What follows is Supabase's OAuth server, for which its client has no calls.
 
     def agent_request(self, tokens: SessionTokens, request_id: str) -> AgentRequest | str:
         """Returns what an agent asks for, or the address where it waits if the user has allowed it before."""
@@ -130,47 +154,53 @@ class SupabaseAuth:
         """Ends what the user allowed an agent. The access token that it has is valid until it expires."""
         self._call("DELETE", f"/user/oauth/grants?client_id={agent_id}", tokens)
 
-    def _second_factor(
-        self, tokens: SessionTokens, factors: Mapping[str, str], code: str, address: str
-    ) -> SessionTokens:
-        """Returns tokens of the second factor in exchange for those of the password."""
-        if "totp" not in factors:
-            raise NotSignedIn("sign_in.other_factor")
-        if not code:
-            raise NotSignedIn("sign_in.code_needed")
-        path = f"/factors/{factors['totp']}"
-        challenge = self._call("POST", f"{path}/challenge", tokens, {}, address)
-        body = {"challenge_id": challenge["id"], "code": code}
-        return _tokens(self._call("POST", f"{path}/verify", tokens, body, address))
-
-    def _call(
-        self, method: str, path: str, tokens: SessionTokens | None, body: object = None, address: str = ""
-    ) -> Any:
-        key, forwarded = self.key(), {}
-        if address and _is_address(address) and self.secret_key().startswith(SECRET_KEYS):
-            key, forwarded = self.secret_key(), {"Sb-Forwarded-For": address}
-        headers = credentials(key, tokens.access_token if tokens else "") | forwarded
+    def _call(self, method: str, path: str, tokens: SessionTokens, body: object = None) -> Any:
+        headers = credentials(self.key(), tokens.access_token)
         try:
             answer = self.http.request(method, f"{self.url}/auth/v1{path}", headers=headers, json=body)
             if answer.is_success:
                 return answer.json() if answer.content else None
             code = str(answer.json().get("error_code") or "")
-        except (httpx2.HTTPError, ValueError, AttributeError) as error:
-            raise Unavailable("Supabase Auth did not answer. Try again in a moment", vendor=VENDOR) from error
+        except (httpx.HTTPError, ValueError, AttributeError) as error:
+            raise Unavailable(_SILENT, vendor=VENDOR) from error
         raise _error(answer.status_code, code)
 
 
-def _tokens(answer: Mapping[str, Any]) -> SessionTokens:
-    user = answer["user"]
+@contextmanager
+def _translated_errors() -> Iterator[None]:
+    """Translates errors of Supabase's client into errors of the product."""
+    try:
+        yield
+    except AuthApiError as error:
+        raise _error(error.status, error.code or "") from error
+    except (AuthError, ValidationError) as error:
+        raise Unavailable(_SILENT, vendor=VENDOR) from error
+
+
+def _second_factor(auth: SupabaseAuthClient, factors: Mapping[str, str], code: str) -> SessionTokens:
+    """Returns tokens of the second factor in exchange for those of the password."""
+    if "totp" not in factors:
+        raise NotSignedIn("sign_in.other_factor")
+    if not code:
+        raise NotSignedIn("sign_in.code_needed")
+    with _translated_errors():
+        auth.mfa.challenge_and_verify({"factor_id": factors["totp"], "code": code})
+        return _tokens(auth.get_session())
+
+
+def _tokens(session: "Session | None") -> SessionTokens:
+    if session is None:
+        raise Unavailable(_SILENT, vendor=VENDOR)
+    user = session.user
     return SessionTokens(
-        user["id"], user.get("email") or "", answer["access_token"], answer["refresh_token"], answer["expires_at"]
+        user.id, user.email or "", session.access_token, session.refresh_token, session.expires_at or 0
     )
 
 
-def _verified_factors(answer: Mapping[str, Any]) -> dict[str, str]:
+def _verified_factors(session: "Session | None") -> dict[str, str]:
     """Returns the id of a verified second factor of each type that the user has."""
-    factors = answer["user"].get("factors") or ()
-    return {each["factor_type"]: each["id"] for each in factors if each["status"] == "verified"}
+    factors = (session and session.user.factors) or ()
+    return {factor.factor_type: factor.id for factor in factors if factor.status == "verified"}
 
 
 def _assurance(tokens: SessionTokens) -> str:
@@ -189,10 +219,10 @@ def _is_address(text: str) -> bool:
 def _error(status: int, code: str) -> SakuinError:
     if code in _PROBLEMS:
         return NotSignedIn(_PROBLEMS[code])
-    if status >= httpx2.codes.INTERNAL_SERVER_ERROR:
-        return Unavailable("Supabase Auth did not answer. Try again in a moment", vendor=VENDOR)
     # The gateway gives no code: it refuses the key of the deployment.
-    if not code and status == httpx2.codes.UNAUTHORIZED:
+    if not code and status == httpx.codes.UNAUTHORIZED:
         return Refused("Supabase refuses supabase_publishable_key. Correct it in the functions' secret", vendor=VENDOR)
-    kind, sentence = _TOO_MANY if status == httpx2.codes.TOO_MANY_REQUESTS else _ERRORS.get(code, _ENDED)
+    kind, sentence = _TOO_MANY if status == httpx.codes.TOO_MANY_REQUESTS else _ERRORS.get(code, _ENDED)
+    if kind is _ENDED[0] and (not code or status >= httpx.codes.INTERNAL_SERVER_ERROR):
+        return Unavailable(_SILENT, vendor=VENDOR)
     return kind(sentence)

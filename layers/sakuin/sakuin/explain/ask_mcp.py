@@ -1,4 +1,4 @@
-"""What the function `api` asks the function `mcp`: the playground of the console, and explanations.
+"""What the function `api` asks the function `mcp`: explanations of searches, and the answers that agents get.
 
 `api` cannot search. It invokes `mcp` with an event: AWS checks that it may, `api` has checked who asks.
 """
@@ -6,20 +6,21 @@
 import json
 import unicodedata
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Annotated, Any
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
 
-from sakuin.arguments import Folder, Name, Query, TopK, Type
+from sakuin.arguments import Folder, Name, Query, TopK, Type, sentence
 from sakuin.errors import Invalid, NotFound, OverLimit, SakuinError, Unavailable
 from sakuin.language.model import Rule
 from sakuin.platform.aws import LambdaFunction
 from sakuin.platform.http_errors import http_error
 from sakuin.retrieval.vectors import SearchMode
+from sakuin.texts.catalogue import restored, stored
 
-# The member of the event. Events of the gateway have no such members.
-PLAYGROUND, EXPLANATION = "playground", "explanation"
+# The member of the event. Events of the gateway have no such member.
+EXPLANATION = "explanation"
 
 
 class FiltersAsked(BaseModel):
@@ -59,39 +60,12 @@ class ExplanationAsked(BaseModel):
         return max(self.top_k, self.depth)
 
 
-@dataclass(frozen=True, slots=True)
-class PlaygroundQuestion:
-    """The arguments of a search, as an agent sends them.
-
-    It is for `search_knowledge`, or with `tool_id` for a Tool of the endpoint `mcp_id`. `expected` is a chunk (its id
-    or link) or a node (its json_pointer) of which the answer says in `language` why it is or is not in the results.
-    `user_id` is the user who asks, for the limit of searches of the library; None is an admin.
-    """
-
-    arguments: Mapping[str, Any]
-    mcp_id: str | None = None
-    tool_id: str | None = None
-    expected: str | None = None
-    language: str = "en"
-    user_id: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class PlaygroundAnswer:
-    """An answer as an agent gets it.
-
-    `structured` is the structured content, None for an error (`is_error`); `text` the text content. `size` is the
-    number of bytes of both in the agent's JSON, `milliseconds` the time that the search took. `explanation` is the JSON
-    of a `SearchExplanation`; without it `problem` says why there is none.
-    """
-
-    structured: Mapping[str, Any] | None
-    text: str
-    is_error: bool
-    size: int
-    milliseconds: float
-    explanation: Mapping[str, Any] | None
-    problem: str | None = None
+def question_of(fields: Mapping[str, Any]) -> ExplanationAsked:
+    """Returns the question in these fields; raises `Invalid` with the sentence that an agent gets."""
+    try:
+        return ExplanationAsked.model_validate(fields)
+    except ValidationError as error:
+        raise sentence(error) from error
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,21 +74,23 @@ class AskMcp:
 
     function: LambdaFunction
 
-    def playground(self, asked: PlaygroundQuestion) -> PlaygroundAnswer:
-        """Returns the answer. A wrong argument is no exception: an agent gets an answer that says so."""
-        return PlaygroundAnswer(**self._ask(PLAYGROUND, asdict(asked)))
+    def __call__(
+        self, asked: ExplanationAsked, *, payer: str | None = None, language: str = "en", with_answer: bool = False
+    ) -> dict[str, Any]:
+        """Returns the JSON of a `SearchExplanation`, whose reasons are in `language`.
 
-    def explanation(self, asked: ExplanationAsked) -> dict[str, Any]:
-        """Returns the JSON of a `SearchExplanation`."""
-        return self._ask(EXPLANATION, asked.model_dump(mode="json", by_alias=True))
-
-    def _ask(self, name: str, value: Mapping[str, Any]) -> dict[str, Any]:
-        answer = self.function.invoke({name: value})
+        `payer` is whose limit counts the question, with those of agents; None: it counts for nobody. `with_answer`: the
+        member `answer` is the answer that an agent gets: {structured, text, is_error, size, milliseconds}. `structured`
+        is None for an error, `size` the number of bytes of both in the agent's JSON.
+        """
+        question = asked.model_dump(mode="json", by_alias=True)
+        event = {"asked": question, "payer": payer, "language": language, "with_answer": with_answer}
+        answer = self.function.invoke({EXPLANATION: event})
         if answer.get("statusCode") != 200:
             raise Unavailable("The search failed; the log of the function mcp says why", vendor="lambda")
         body: dict[str, Any] = json.loads(answer["body"])
         if (status := body.get("error")) is not None:
-            raise _error(status, body["message"], body["retry_after"])
+            raise _error(status, restored(body["message"]), body["retry_after"])
         return body
 
 
@@ -138,5 +114,5 @@ def answer_event(answers: Mapping[str, Callable[[Any], dict[str, Any]]], event: 
         body = answers[name](event[name])
     except SakuinError as error:
         retry_after = getattr(error, "retry_after", None)
-        body = {"error": http_error(error, {}).status, "message": str(error), "retry_after": retry_after}
+        body = {"error": http_error(error, {}).status, "message": stored(str(error)), "retry_after": retry_after}
     return {"statusCode": 200, "body": json.dumps(body)}

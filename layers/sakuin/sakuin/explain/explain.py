@@ -1,6 +1,5 @@
 """Explains searches: the interpreted question, the scores of the best chunks, and those of an expected chunk."""
 
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -12,8 +11,11 @@ from sakuin.knowledge.excerpt import excerpt
 from sakuin.knowledge.model import Filters, Match
 from sakuin.knowledge.names import chunk_id, link, split_chunk_id
 from sakuin.knowledge.postgres_search import ReadKnowledge
-from sakuin.knowledge.search import KnowledgeSearches
+from sakuin.knowledge.search import KnowledgeSearches, RankedMatches, author_text
+from sakuin.language.model import AnalyzedQuery
+from sakuin.language.questions.specifics import missing_from
 from sakuin.retrieval.ranking import Ranked
+from sakuin.retrieval.weights import LEAST_SIMILARITY
 from sakuin.tables.json_pointer import is_within
 from sakuin.tables.model import BoundTool
 from sakuin.tables.nodes import FoundChunk
@@ -42,17 +44,16 @@ class ExplainKnowledge:
         options: dict[str, Any] = {"filters": filters, "mode": asked.legs, "without": asked.without}
         judge = partial(search.ranked_matches, asked.query, expected=chunk, **options)
         judgement = judge(limit=asked.shown)
-        judged = _hits(judgement.matches, chunk, asked.shown, search.base_url)
+        judged = _hits(judgement, chunk, asked.shown, search.base_url)
         shown = tuple(hit for hit in judged[: asked.shown] if hit.rank is not None)
-        needed = judgement.matches[0].ranked.needed if judgement.matches else None
-        refused = judgement.is_refused
-        explanation = SearchExplanation(judgement.understood, shown, refused, needed, degraded=judgement.degraded)
+        refused, degraded = judgement.is_refused, judgement.degraded
+        explanation = SearchExplanation(judgement.understood, shown, refused, LEAST_SIMILARITY, degraded=degraded)
         if chunk is None:
             return explanation
         hit = next((one for one in judged if one.id == chunk), None)
         if hit is not None and hit.rank is None:
-            deep = _hits(judge(limit=_DEEPEST).matches, chunk, _DEEPEST, search.base_url)
-            hit = next(one for one in deep if one.id == chunk)
+            deep = _hits(judge(limit=_DEEPEST), chunk, _DEEPEST, search.base_url)
+            hit = next((one for one in deep if one.id == chunk), None)
         if hit is not None:
             why = found_or_not(explanation, hit, say, top_k=asked.top_k)
         else:
@@ -73,18 +74,18 @@ class ExplainTool:
         mcp_id, expected = str(asked.mcp_id), asked.expected
         tool = self._tool(mcp_id, str(asked.tool))
         search = self.searches.table_search(asked.index)
-        found = search.explanation(mcp_id, tool, asked.query, expected=expected, mode=asked.legs, without=asked.without)
+        table = search.explanation(mcp_id, tool, asked.query, expected=expected, mode=asked.legs, without=asked.without)
         explanation = SearchExplanation(
-            understood=found.understood,
-            results=tuple(map(_table_hit, found.candidates[: asked.shown])),
-            refused=found.is_refused,
-            threshold=found.candidates[0].ranked.needed if found.candidates else None,
+            understood=table.understood,
+            results=tuple(_table_hit(each, table.understood) for each in table.candidates[: asked.shown]),
+            refused=table.is_refused,
+            threshold=LEAST_SIMILARITY,
             index_state=tool.state,
-            degraded=found.degraded,
+            degraded=table.degraded,
         )
         if expected is None:
             return explanation
-        hit = next(map(_table_hit, found.expected), None)
+        hit = next((_table_hit(each, table.understood) for each in table.expected), None)
         if hit is not None:
             why = found_or_not(explanation, hit, say, top_k=asked.top_k)
         elif not is_within(expected, tool.json_path):
@@ -121,26 +122,23 @@ class Explain:
             raise Invalid("A Search Tool has no filters. Omit them")
         return self.tool(asked, say)
 
-    def answer(self, event: Mapping[str, Any]) -> dict[str, Any]:
-        """Returns the JSON of the explanation for that of an `ExplanationAsked`."""
-        return self(ExplanationAsked.model_validate(event)).as_json()
 
-
-def _hits(matches: Sequence[Match], expected: str | None, limit: int, base_url: str) -> list[ExplainedHit]:
+def _hits(judgement: RankedMatches, expected: str | None, limit: int, base_url: str) -> list[ExplainedHit]:
     """Returns the matches with their ranks. A match that is included only because it was expected has none."""
-    hits = [_hit(match, rank, base_url) for rank, match in enumerate(matches, 1)]
+    hits = [_hit(match, rank, judgement.understood, base_url) for rank, match in enumerate(judgement.matches, 1)]
     if hits and hits[-1].id == expected and (len(hits) > limit or not _has_evidence(hits[-1])):
         hits[-1] = replace(hits[-1], rank=None)
     return hits
 
 
-def _hit(match: Match, rank: int, base_url: str) -> ExplainedHit:
+def _hit(match: Match, rank: int, question: AnalyzedQuery, base_url: str) -> ExplainedHit:
     return ExplainedHit(
         rank=rank,
         id=match.id,
         title=match.title,
-        url=link(match.material, match.anchor, base_url),
+        url=link(match.material, match.anchor, base_url, text=match.content),
         type=match.type,
+        missing=missing_from(author_text(match), question),
         **_evidence(match.ranked, match),
     )
 
@@ -164,12 +162,13 @@ def _has_evidence(hit: ExplainedHit) -> bool:
     return hit.nearest_rank is not None or hit.matching_rank is not None or bool(hit.words)
 
 
-def _table_hit(candidate: TableCandidate) -> ExplainedHit:
+def _table_hit(candidate: TableCandidate, question: AnalyzedQuery) -> ExplainedHit:
     chunk = candidate.chunk
     return ExplainedHit(
         rank=candidate.rank,
         id=chunk.json_pointer,
         title=excerpt(chunk.chunk_text, length=_TITLE),
         chunk_index=chunk.chunk_index,
+        missing=missing_from(chunk.chunk_text, question),
         **_evidence(candidate.ranked, candidate.found),
     )

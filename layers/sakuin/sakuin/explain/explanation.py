@@ -19,7 +19,7 @@ class ExplainedHit:
 
     `id` is that of a knowledge chunk, or the json_pointer of a Table's node; `chunk_index` counts the node's chunks.
     `rank` is the final rank, `nearest_rank` the rank by meaning, `matching_rank` the rank by words. `z` and
-    `words` are the parts of `evidence`. Agents see `similarity`.
+    `words` are the parts of `evidence`. Agents see `similarity`. `missing` are specifics of the question that it lacks.
     """
 
     rank: int | None
@@ -36,6 +36,7 @@ class ExplainedHit:
     nearest_rank: int | None = None
     matching_rank: int | None = None
     matched: tuple[str, ...] = ()
+    missing: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,14 +52,14 @@ class Expected:
 class SearchExplanation:
     """The interpreted question, the best chunks with their scores, and the expected chunk.
 
-    `results` are ordered as in the index. `refused`: it is `no_good_match`, since the evidence of the best is below
+    `results` are ordered as in the index. `refused`: it is `no_good_match`, since the similarity of the best is below
     `threshold`. Search Tools have an `index_state`. `degraded` names the unavailable part of the search.
     """
 
     understood: AnalyzedQuery
     results: tuple[ExplainedHit, ...]
     refused: bool
-    threshold: float | None
+    threshold: float
     expected: Expected | None = None
     index_state: str | None = None
     degraded: str | None = None
@@ -74,7 +75,8 @@ class SearchExplanation:
 def hit_of(fields: Mapping[str, Any]) -> ExplainedHit:
     """Returns a hit from its JSON. Unknown members of a later version are ignored."""
     members = {name: fields[name] for name in ExplainedHit.__slots__ if name in fields}
-    return ExplainedHit(**{**members, "matched": tuple(fields.get("matched") or ())})
+    lists = {name: tuple(fields.get(name) or ()) for name in ("matched", "missing")}
+    return ExplainedHit(**{**members, **lists})
 
 
 def outside(chunk: StoredChunk, filters: Filters, say: Texts) -> str | None:
@@ -98,7 +100,7 @@ def found_or_not(explanation: SearchExplanation, hit: ExplainedHit, say: Texts, 
     """Returns whether an agent that asks for `top_k` gets the chunk, and if not, the reasons."""
     shown = explanation.results
     if explanation.refused and shown:
-        best, threshold = shown[0].evidence, explanation.threshold
+        best, threshold = shown[0].similarity, explanation.threshold
         reasons = [say("why.refused", place=_place(hit, say), best=best, threshold=threshold, nearest=NEAREST)]
         return _joined(say, reasons if hit.rank == 1 else (*reasons, *_weaknesses(hit, explanation.understood, say)))
     if hit.rank is not None and hit.rank <= top_k:

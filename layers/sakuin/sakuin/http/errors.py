@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
-from fastapi import APIRouter, FastAPI, HTTPException, Request
+from fastapi import FastAPI, HTTPException, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import Response
 from pydantic import BaseModel, ConfigDict, Field
@@ -44,7 +44,7 @@ class Error(BaseModel):
     request_id: str = Field(description="In the header `apigw-requestid` and in the log, too.")
 
 
-class Asked(BaseModel):
+class StrictRequest(BaseModel):
     """A request whose misspelt members are not ignored."""
 
     model_config = ConfigDict(extra="forbid")
@@ -55,11 +55,6 @@ def may_fail(*statuses: int) -> dict[int | str, dict[str, Any]]:
     # Named and not given as a model: FastAPI would build a validator for each status of each route.
     content = {"application/json": {"schema": {"$ref": f"#/components/schemas/{Error.__name__}"}}}
     return {status: {"description": MEANINGS[status], "content": content} for status in statuses}
-
-
-def member_routes(subject: str) -> APIRouter:
-    """Returns an empty router for members and admins, with the errors that all of its routes may answer with."""
-    return APIRouter(prefix="/v1", tags=[subject], responses=may_fail(401, 403, 422, 429, 503))
 
 
 class AtMost:
@@ -96,6 +91,11 @@ def add_error_handlers(app: FastAPI, answer: Callable[[Request, HttpError], Resp
         status = 422 if error.status_code == 400 else error.status_code
         sentences = {404: "There is no such path", 405: "This path does not have this method", 422: NO_JSON}
         return answer(request, HttpError(status, sentences.get(status, str(error.detail)), error.headers or {}))
+
+    @app.exception_handler(Exception)
+    async def answer_failure(request: Request, _error: Exception) -> Response:
+        # Starlette raises the error again after the answer, so that it is logged.
+        return answer(request, HttpError(500, "Something went wrong."))
 
     @app.exception_handler(RequestValidationError)
     async def answer_validation_error(request: Request, error: RequestValidationError) -> Response:

@@ -3,14 +3,14 @@
 from dataclasses import asdict
 from typing import Annotated, Any
 
-from fastapi import APIRouter
 from pydantic import BaseModel, Field
 
 from sakuin.errors import Invalid
+from sakuin.http.access import Services, admin_routes, push_routes
 from sakuin.http.errors import may_fail
 from sakuin.platform.embedding import packed
 from sakuin.platform.supabase.forms import Time
-from sakuin.upkeep.index_versions import BuiltPart, IndexVersionAdmin, IndexVersionState, LiveVectors
+from sakuin.upkeep.index_versions import BuiltPart, IndexVersionState
 
 # The characters of one request that are embedded: API Gateway ends it after 30 seconds.
 _LONGEST = 20_000
@@ -35,14 +35,14 @@ class IndexesView(BaseModel):
     indexes: list[IndexVersionView]
 
 
-class ActivationAsked(BaseModel):
+class Activation(BaseModel):
     """The index version to activate: a fingerprint, its beginning, or "next"."""
 
     index: str = Field(default="next", min_length=1, max_length=64)
     force: bool = Field(default=False, description="Activate it even if it is not complete.")
 
 
-class VectorsAsked(BaseModel):
+class VectorNames(BaseModel):
     """Names of stored vectors, and texts and questions to embed."""
 
     names: list[Annotated[str, Field(pattern="^[0-9a-f]{64}(/[0-9]{1,5})?$")]] = Field(default=[], max_length=500)
@@ -65,45 +65,39 @@ class DroppedView(BaseModel):
     fingerprint: str
 
 
-def index_router(admin: IndexVersionAdmin) -> APIRouter:
-    routes = APIRouter(prefix="/v1", tags=["Index versions"], responses=may_fail(503))
-
-    @routes.get("/index")
-    def list_index_versions() -> IndexesView:
-        return IndexesView(indexes=[_view(state) for state in admin.indexes.states()])
-
-    @routes.post("/index/activate", responses=may_fail(404, 409))
-    def activate_index_version(asked: ActivationAsked) -> IndexVersionView:
-        """Activates an index version for pages and Tables. The previous one is still updated."""
-        return _view(admin.activate(asked.index, force=asked.force))
-
-    @routes.delete("/index/{name}", responses=may_fail(409))
-    def delete_index_version(name: str) -> DroppedView:
-        """Deletes an index version that is not active."""
-        return DroppedView(fingerprint=admin.delete(name))
-
-    return routes
+router = admin_routes("Index versions", 503)
+vector_router = push_routes()
 
 
-def vector_router(vectors: LiveVectors) -> APIRouter:
-    """Returns the route, for admins and for keys that push. The name of a vector tells nothing about its text."""
+@router.get("/index")
+def list_index_versions(services: Services) -> IndexesView:
+    return IndexesView(indexes=[_view(state) for state in services.index_versions.indexes.states()])
 
-    routes = APIRouter(prefix="/v1", tags=["Pushes"], responses=may_fail(401, 422, 429, 503))
 
-    @routes.post("/index/vectors")
-    def find_vectors(asked: VectorsAsked) -> VectorsView:
-        """Returns stored vectors, and embeds texts and questions without storing them."""
-        if sum(map(len, (*asked.texts, *asked.queries))) > _LONGEST:
-            raise Invalid(f"The texts have more than {_LONGEST:,} characters together. Send fewer in a request")
-        live, stored, texts, queries = vectors(asked.names, asked.texts, asked.queries)
-        return VectorsView(
-            settings=live.as_json(),
-            vectors={name: packed(vector) for name, vector in stored.items()},
-            texts=list(map(packed, texts)),
-            queries=list(map(packed, queries)),
-        )
+@router.post("/index/activate", responses=may_fail(404, 409))
+def activate_index_version(services: Services, request: Activation) -> IndexVersionView:
+    """Activates an index version for pages and Tables. The previous one is still updated."""
+    return _view(services.index_versions.activate(request.index, force=request.force))
 
-    return routes
+
+@router.delete("/index/{name}", responses=may_fail(409))
+def delete_index_version(services: Services, name: str) -> DroppedView:
+    """Deletes an index version that is not active."""
+    return DroppedView(fingerprint=services.index_versions.delete(name))
+
+
+@vector_router.post("/index/vectors")
+def find_vectors(services: Services, request: VectorNames) -> VectorsView:
+    """Returns stored vectors, and embeds texts and questions without storing them."""
+    if sum(map(len, (*request.texts, *request.queries))) > _LONGEST:
+        raise Invalid(f"The texts have more than {_LONGEST:,} characters together. Send fewer in a request")
+    live, stored, texts, queries = services.live_vectors(request.names, request.texts, request.queries)
+    return VectorsView(
+        settings=live.as_json(),
+        vectors={name: packed(vector) for name, vector in stored.items()},
+        texts=list(map(packed, texts)),
+        queries=list(map(packed, queries)),
+    )
 
 
 def _view(state: IndexVersionState) -> IndexVersionView:

@@ -1,22 +1,17 @@
 """The REST API of `sakuin push`: uploads through presigned URLs, below the folder of a key that pushes."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Annotated
 
-from fastapi import APIRouter, Depends, Query, Request
+from fastapi import Query
 from pydantic import BaseModel, Field
 
-from sakuin.errors import Unauthorized
-from sakuin.http.errors import check_query, may_fail
-from sakuin.knowledge.library import Library
+from sakuin.http.access import FolderOfKey, Services, push_routes
+from sakuin.http.errors import may_fail
 from sakuin.knowledge.model import UploadResult
-from sakuin.knowledge.validation import IndexedChunk
-from sakuin.platform.keys import LibraryKey, RecordUse, matching_hash
+from sakuin.knowledge.page import IndexedChunk
+from sakuin.platform.retry import Waiting
 from sakuin.platform.s3 import UploadTarget
-from sakuin.platform.secrets import KeyRing
-
-# Returns the valid key in these headers that pushes, and counts its request; None if there is none.
-PushKey = Callable[[Mapping[str, str]], LibraryKey | None]
 
 _MOST_UPLOADS = 100
 _MOST_VERSIONS = 500
@@ -35,10 +30,11 @@ class VersionsView(BaseModel):
     versions: list[VersionView] = Field(max_length=_MOST_VERSIONS)
 
 
-class ReceiptsView(BaseModel):
+class UploadResultsView(BaseModel):
     """The results of processed versions."""
 
-    receipts: Sequence[UploadResult]
+    results: Sequence[UploadResult]
+    waiting: Sequence[Waiting] = Field(description="Why files without a result wait, by their keys.")
 
 
 class AnchorsView(BaseModel):
@@ -62,7 +58,7 @@ class TextView(BaseModel):
     text: str
 
 
-class FileAsked(BaseModel):
+class NewFile(BaseModel):
     """A file to upload."""
 
     key: str = Field(description="Its key, NFC.")
@@ -70,10 +66,10 @@ class FileAsked(BaseModel):
     md5: str = Field(pattern="^[0-9a-f]{32}$", description="Its MD5 in hex.")
 
 
-class UploadsAsked(BaseModel):
+class NewFiles(BaseModel):
     """Files to upload."""
 
-    files: list[FileAsked] = Field(max_length=_MOST_UPLOADS)
+    files: list[NewFile] = Field(max_length=_MOST_UPLOADS)
 
 
 class UploadTargetsView(BaseModel):
@@ -88,71 +84,60 @@ class RemovedView(BaseModel):
     version_id: str = Field(description="The id of its delete marker.")
 
 
-def folder_of_key(admin_keys: KeyRing, push_key: PushKey, record_use: RecordUse) -> Callable[[Request], str | None]:
-    """Returns the dependency of routes for admins and for keys that push: the folder of the key, None for an admin."""
-
-    def folder_of(request: Request) -> str | None:
-        if (admin := matching_hash(request.headers, admin_keys)) is not None:
-            record_use(admin)
-            folder = None
-        elif (key := push_key(request.headers)) is not None:
-            folder = key.folder
-        else:
-            raise Unauthorized("Send the header Authorization: Bearer <a key that pushes, or an admin key>")
-        check_query(request)
-        return folder
-
-    return folder_of
+router = push_routes()
 
 
-def push_router(library: Library, folder_of: Callable[[Request], str | None]) -> APIRouter:
-    """Returns the routes of files: 403 for what is not in the folder of the key."""
-    own = Annotated[str | None, Depends(folder_of)]
-    routes = APIRouter(prefix="/v1", tags=["Pushes"], responses=may_fail(401, 422, 429, 503))
+@router.get("/files")
+def list_files(
+    folder: FolderOfKey,
+    services: Services,
+    after: Annotated[str, Query(max_length=1024)] = "",
+    limit: Annotated[int, Query(ge=1, le=1000)] = 1000,
+) -> FilesView:
+    """Returns the ETags of the files in the caller's folder, to compare them with files that are not uploaded."""
+    files, next_cursor = services.library.files(folder or "", after=after, limit=limit)
+    prefix = services.library.prefix
+    return FilesView(material_prefix=prefix, folder=folder or "", files=files, next_cursor=next_cursor)
 
-    @routes.get("/files")
-    def list_files(
-        folder: own,
-        after: Annotated[str, Query(max_length=1024)] = "",
-        limit: Annotated[int, Query(ge=1, le=1000)] = 1000,
-    ) -> FilesView:
-        """Returns the ETags of the files in the caller's folder, to compare them with files that are not uploaded."""
-        files, next_cursor = library.files(folder or "", after=after, limit=limit)
-        prefix = library.prefix
-        return FilesView(material_prefix=prefix, folder=folder or "", files=files, next_cursor=next_cursor)
 
-    @routes.get("/files/text", responses=may_fail(403, 404))
-    def read_text(folder: own, key: str) -> TextView:
-        """Returns a `learns.yml` or `synonyms.yml`."""
-        return TextView(text=library.text(key, folder or ""))
+@router.get("/files/text", responses=may_fail(403, 404))
+def read_text(folder: FolderOfKey, services: Services, key: str) -> TextView:
+    """Returns a `learns.yml` or `synonyms.yml`."""
+    return TextView(text=services.library.text(key, folder or ""))
 
-    @routes.post("/files/uploads", responses=may_fail(403))
-    def announce_uploads(folder: own, asked: UploadsAsked) -> UploadTargetsView:
-        """Returns presigned URLs. The answer to the PUT names the version in `x-amz-version-id`."""
-        targets = [
-            library.upload_target(one.key, folder or "", size=one.size, md5=bytes.fromhex(one.md5))
-            for one in asked.files
-        ]
-        return UploadTargetsView(uploads=targets)
 
-    @routes.delete("/files", responses=may_fail(403))
-    def remove_file(folder: own, key: str) -> RemovedView:
-        """Removes a file. One that does not exist is not an error."""
-        return RemovedView(version_id=library.remove(key, folder or ""))
+@router.post("/files/uploads", responses=may_fail(403))
+def announce_uploads(folder: FolderOfKey, services: Services, request: NewFiles) -> UploadTargetsView:
+    """Returns presigned URLs. The answer to the PUT names the version in `x-amz-version-id`."""
+    targets = [
+        services.library.upload_target(file.key, folder or "", size=file.size, md5=bytes.fromhex(file.md5))
+        for file in request.files
+    ]
+    return UploadTargetsView(uploads=targets)
 
-    @routes.post("/receipts", responses=may_fail(403))
-    def find_receipts(folder: own, asked: VersionsView) -> ReceiptsView:
-        """Returns the results of uploaded versions. Versions that were not processed yet are omitted."""
-        for item in asked.versions if folder is not None else ():
-            library.check_key(item.key, folder or "")
-        versions = [(item.key, item.version_id) for item in asked.versions]
-        return ReceiptsView(receipts=library.records.upload_results(versions))
 
-    @routes.post("/anchors", responses=may_fail(403))
-    def find_anchors(folder: own, materials: Annotated[list[str], Field(max_length=_MOST_VERSIONS)]) -> AnchorsView:
-        """Returns the indexed anchors of materials, to compare them with pages that are not uploaded yet."""
-        for material in materials:
-            library.check_material(material, folder or "")
-        return AnchorsView(materials=library.records.indexed_materials(materials))
+@router.delete("/files", responses=may_fail(403))
+def remove_file(folder: FolderOfKey, services: Services, key: str) -> RemovedView:
+    """Removes a file. One that does not exist is not an error."""
+    return RemovedView(version_id=services.library.remove(key, folder or ""))
 
-    return routes
+
+@router.post("/files/results", responses=may_fail(403))
+def list_upload_results(folder: FolderOfKey, services: Services, request: VersionsView) -> UploadResultsView:
+    """Returns the results of uploaded versions. Versions that were not processed yet are omitted."""
+    for item in request.versions if folder is not None else ():
+        services.library.check_key(item.key, folder or "")
+    versions = [(item.key, item.version_id) for item in request.versions]
+    results = services.library.records.upload_results(versions)
+    left = {key for key, _ in versions} - {result.key for result in results}
+    return UploadResultsView(results=results, waiting=services.library.records.waiting_files(left) if left else ())
+
+
+@router.post("/anchors", responses=may_fail(403))
+def find_anchors(
+    folder: FolderOfKey, services: Services, materials: Annotated[list[str], Field(max_length=_MOST_VERSIONS)]
+) -> AnchorsView:
+    """Returns the indexed anchors of materials, to compare them with pages that are not uploaded yet."""
+    for material in materials:
+        services.library.check_material(material, folder or "")
+    return AnchorsView(materials=services.library.records.indexed_materials(materials))

@@ -4,16 +4,15 @@ from collections.abc import Sequence
 from typing import Annotated, Any, TypeVar
 from uuid import UUID
 
-from fastapi import APIRouter, Depends, Request
+from fastapi import Depends, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import Response
 from pydantic import BaseModel, Field, StrictInt, StrictStr, ValidationError, WithJsonSchema
 
 from sakuin.errors import Invalid
-from sakuin.http.errors import Asked, may_fail, member_routes
+from sakuin.http.access import PUBLISHING, Caller, Records, Tables, member_routes
+from sakuin.http.errors import StrictRequest, may_fail
 from sakuin.platform.s3 import UploadTarget
-from sakuin.tables.admin.postgres import ProjectRecords
-from sakuin.tables.admin.tables import TableAdmin
 from sakuin.tables.document import parsed_table, written_table
 from sakuin.tables.model import Table
 
@@ -49,7 +48,7 @@ class TablesView(BaseModel):
     tables: Sequence[Table]
 
 
-class TableUploadAsked(Asked):
+class NewUpload(StrictRequest):
     """A new Table whose document is uploaded."""
 
     name: str
@@ -57,7 +56,7 @@ class TableUploadAsked(Asked):
     chunk_threshold_chars: int | None = Field(default=None, description="The length from which strings are indexed.")
 
 
-class UploadAsked(Asked):
+class NextUpload(StrictRequest):
     """The announcement of a Table's next document."""
 
     size: int = Field(ge=1, description="Bytes of the document, exactly.")
@@ -70,7 +69,7 @@ class UploadView(BaseModel):
     upload: UploadTarget
 
 
-class NewTable(Asked):
+class NewTable(StrictRequest):
     """A new Table."""
 
     name: StrictStr
@@ -80,14 +79,14 @@ class NewTable(Asked):
     )
 
 
-class NextDocument(Asked):
+class NextDocument(StrictRequest):
     """The next document of a Table."""
 
     data: Any
     expected_version: StrictInt | None = Field(default=None, description="409 if the Table has another version now.")
 
 
-class TableChange(Asked):
+class TableChange(StrictRequest):
     """Another name, another threshold, operations on the document, or several of them."""
 
     name: StrictStr | None = None
@@ -98,7 +97,7 @@ class TableChange(Asked):
     expected_version: StrictInt | None = Field(default=None, description="409 if the Table has another version now.")
 
 
-_Request = TypeVar("_Request", bound=Asked)
+_Request = TypeVar("_Request", bound=StrictRequest)
 
 
 def read_request(request: type[_Request], body: bytes) -> _Request:
@@ -120,77 +119,80 @@ def table_change(body: bytes) -> TableChange:
     return change
 
 
-def body_of(request: type[Asked]) -> dict[str, Any]:
+def body_of(request: type[StrictRequest]) -> dict[str, Any]:
     """Returns the request's part of the OpenAPI document."""
     return {"requestBody": {"required": True, "content": {"application/json": {"schema": request.model_json_schema()}}}}
 
 
-def table_routes(records: ProjectRecords, admin: TableAdmin, user: Any, changing: Any) -> APIRouter:
-    """Returns the routes. `user` is the dependency that gives the caller; `changing` are those of a change."""
-    routes = member_routes("Tables")
+router = member_routes("Tables")
 
-    @routes.post("/projects/{project_id}/tables", status_code=201, openapi_extra=body_of(NewTable))
-    def create_table(caller: user, project_id: UUID, body: Raw) -> Table:
-        """Creates a Table. For a document over 4 MB use `/projects/{project_id}/tables/uploads`."""
-        new = read_request(NewTable, body)
-        threshold = new.chunk_threshold_chars
-        return admin.create(caller, str(project_id), name=new.name, document=new.data, chunk_threshold_chars=threshold)
 
-    @routes.post("/projects/{project_id}/tables/uploads", status_code=201)
-    def upload_new_table(caller: user, project_id: UUID, asked: TableUploadAsked) -> UploadView:
-        """Creates a Table and returns the URL for its document (`upload.url`), which is imported after the upload."""
-        return _upload(admin.announce(caller, str(project_id), **asked.model_dump()))
+@router.post("/projects/{project_id}/tables", status_code=201, openapi_extra=body_of(NewTable))
+def create_table(caller: Caller, tables: Tables, project_id: UUID, body: Raw) -> Table:
+    """Creates a Table. For a document over 4 MB use `/projects/{project_id}/tables/uploads`."""
+    new = read_request(NewTable, body)
+    threshold = new.chunk_threshold_chars
+    return tables.create(caller, str(project_id), name=new.name, document=new.data, chunk_threshold_chars=threshold)
 
-    @routes.get("/projects/{project_id}/tables")
-    def list_tables(caller: user, project_id: UUID) -> TablesView:
-        return TablesView(tables=records.tables(caller, str(project_id)))
 
-    @routes.get("/tables/{table_id}")
-    def get_table(caller: user, table_id: UUID) -> Table:
-        return records.table(caller, str(table_id))
+@router.post("/projects/{project_id}/tables/uploads", status_code=201)
+def upload_new_table(caller: Caller, tables: Tables, project_id: UUID, request: NewUpload) -> UploadView:
+    """Creates a Table and returns the URL for its document (`upload.url`), which is imported after the upload."""
+    return _upload(tables.announce(caller, str(project_id), **request.model_dump()))
 
-    @routes.get("/tables/{table_id}/data")
-    def get_table_data(caller: user, table_id: UUID, pointer: str = "") -> Response:
-        """Returns the document, or the part at a JSON Pointer."""
-        node = written_table(admin.node(caller, str(table_id), pointer))
-        if len(node) > _MAX_ANSWER:
-            raise Invalid(
-                f"The answer has {len(node):,} bytes; the limit is {_MAX_ANSWER:,}. Read a smaller part by pointer."
-            )
-        return Response(node, media_type="application/json")
 
-    @routes.put(
-        "/tables/{table_id}", dependencies=changing, openapi_extra=body_of(NextDocument), responses=may_fail(409)
-    )
-    def replace_table(caller: user, table_id: UUID, body: Raw) -> Table:
-        new = read_request(NextDocument, body)
-        return admin.replace(caller, str(table_id), document=new.data, expected_version=new.expected_version)
+@router.get("/projects/{project_id}/tables")
+def list_tables(caller: Caller, records: Records, project_id: UUID) -> TablesView:
+    return TablesView(tables=records.tables(caller, str(project_id)))
 
-    @routes.patch(
-        "/tables/{table_id}", dependencies=changing, openapi_extra=body_of(TableChange), responses=may_fail(409)
-    )
-    def patch_table(caller: user, table_id: UUID, body: Raw) -> Table:
-        """Changes a document by JSON Pointer: all operations or none. Name and threshold are set separately."""
-        change = table_change(body)
-        if change.operations:
-            table = admin.patch(caller, str(table_id), change.operations, expected_version=change.expected_version)
-        if change.name is not None or change.chunk_threshold_chars is not None:
-            table = records.change_table(
-                caller, str(table_id), name=change.name, chunk_threshold_chars=change.chunk_threshold_chars
-            )
-        return table
 
-    @routes.delete("/tables/{table_id}", status_code=204, dependencies=changing)
-    def delete_table(caller: user, table_id: UUID) -> None:
-        """Deletes a Table with its Tools."""
-        records.delete_table(caller, str(table_id))
+@router.get("/tables/{table_id}")
+def get_table(caller: Caller, records: Records, table_id: UUID) -> Table:
+    return records.table(caller, str(table_id))
 
-    @routes.post("/tables/{table_id}/uploads", status_code=201)
-    def upload_table(caller: user, table_id: UUID, asked: UploadAsked) -> UploadView:
-        """Returns the URL (`upload.url`) for the next document of a Table."""
-        return _upload(admin.announce_document(caller, str(table_id), size=asked.size))
 
-    return routes
+@router.get("/tables/{table_id}/data")
+def get_table_data(caller: Caller, tables: Tables, table_id: UUID, pointer: str = "") -> Response:
+    """Returns the document, or the part at a JSON Pointer."""
+    node = written_table(tables.node(caller, str(table_id), pointer))
+    if len(node) > _MAX_ANSWER:
+        raise Invalid(
+            f"The answer has {len(node):,} bytes; the limit is {_MAX_ANSWER:,}. Read a smaller part by pointer."
+        )
+    return Response(node, media_type="application/json")
+
+
+@router.put("/tables/{table_id}", dependencies=PUBLISHING, openapi_extra=body_of(NextDocument), responses=may_fail(409))
+def replace_table(caller: Caller, tables: Tables, table_id: UUID, body: Raw) -> Table:
+    new = read_request(NextDocument, body)
+    return tables.replace(caller, str(table_id), document=new.data, expected_version=new.expected_version)
+
+
+@router.patch(
+    "/tables/{table_id}", dependencies=PUBLISHING, openapi_extra=body_of(TableChange), responses=may_fail(409)
+)
+def patch_table(caller: Caller, records: Records, tables: Tables, table_id: UUID, body: Raw) -> Table:
+    """Changes a document by JSON Pointer: all operations or none. Name and threshold are set separately."""
+    change = table_change(body)
+    if change.operations:
+        table = tables.patch(caller, str(table_id), change.operations, expected_version=change.expected_version)
+    if change.name is not None or change.chunk_threshold_chars is not None:
+        table = records.change_table(
+            caller, str(table_id), name=change.name, chunk_threshold_chars=change.chunk_threshold_chars
+        )
+    return table
+
+
+@router.delete("/tables/{table_id}", status_code=204, dependencies=PUBLISHING)
+def delete_table(caller: Caller, records: Records, table_id: UUID) -> None:
+    """Deletes a Table with its Tools."""
+    records.delete_table(caller, str(table_id))
+
+
+@router.post("/tables/{table_id}/uploads", status_code=201)
+def upload_table(caller: Caller, tables: Tables, table_id: UUID, request: NextUpload) -> UploadView:
+    """Returns the URL (`upload.url`) for the next document of a Table."""
+    return _upload(tables.announce_document(caller, str(table_id), size=request.size))
 
 
 def _upload(announced: tuple[Any, Any]) -> UploadView:

@@ -1,40 +1,56 @@
-"""The REST API of upkeep: what `sakuin doctor` checks, a page of the index compared with its sources, and gaps."""
+"""The routes of upkeep: doctor, reconciliation, erasing, gaps, and queues with their dead letters."""
 
 import platform
-from collections.abc import Callable, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
-from typing import Annotated, Literal
+from typing import Annotated
+from uuid import UUID
 
-from fastapi import APIRouter, Query
-from pydantic import BaseModel, Field, WithJsonSchema
+from fastapi import Query
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSchema
 
+from sakuin.differences import Difference
+from sakuin.errors import Invalid
+from sakuin.http.access import Services, admin_routes
 from sakuin.http.errors import may_fail
-from sakuin.platform.reconciliation import Difference
+from sakuin.knowledge.names import folder_name
+from sakuin.platform.retry import QUEUES, QueueName
 from sakuin.upkeep.doctor import Problem
-from sakuin.upkeep.gaps import Gap, Nearest, Remedy, gap_with
-from sakuin.upkeep.reconcile import Reconcile
-from sakuin.upkeep.refused_questions import Judgement
+from sakuin.upkeep.gaps import Nearest, gap_with
+from sakuin.upkeep.queues import DescribedLetter, LetterAction, QueueState
+from sakuin.upkeep.reconcile import Kind
+from sakuin.upkeep.refused_questions import Judgement, RefusedQuestion
 
+# Of a request for dead letters. Each takes two calls of SQS, and API Gateway ends a request after 30 seconds.
+MOST_LETTERS = 100
 # So many of its questions are in an answer.
 _QUESTIONS = 20
-# API Gateway ends a request after 30 seconds, and the last Table of a page may be large.
-_SECONDS = 10.0
 
-ToolId = Annotated[str | None, WithJsonSchema({"type": ["string", "null"], "format": "uuid"})]
+router = admin_routes("Operation", 503)
+# For what answers also while SQS or the database does not.
+open_router = admin_routes("Operation")
+
+
+def _texts(questions: Sequence[RefusedQuestion]) -> list[str]:
+    return [question.question for question in questions[:_QUESTIONS]]
 
 
 class GapView(BaseModel):
     """Questions that ask for the same."""
 
+    model_config = ConfigDict(from_attributes=True)
+
     id: str
     name: str = Field(description="Their most frequent words.")
-    tool_id: ToolId = Field(description="The Search Tool that was asked; null is the library.")
+    tool_id: Annotated[str | None, WithJsonSchema({"type": ["string", "null"], "format": "uuid"})] = Field(
+        description="The Search Tool that was asked; null is the library."
+    )
     asked: int
     weak: int = Field(description="How often of these the answer was weak, and not refused.")
     unanswered: int = Field(description="How often an agent said that a result did not answer.")
     since: str = Field(description="The first day, in UTC.")
     last: str
-    questions: list[str] = Field(description="The most frequent ones.")
+    questions: Annotated[list[str], BeforeValidator(_texts)] = Field(description="The most frequent ones.")
 
 
 class GapsView(BaseModel):
@@ -59,56 +75,32 @@ class RemedyView(BaseModel):
     nearest: Sequence[Nearest] = Field(description="Where it belongs: the nearest results.")
 
 
-def gap_router(
-    gaps: Callable[[], Sequence[Gap]],
-    remedy_of: Callable[[Gap], Remedy],
-    is_recorded: bool,
-    feedback: Callable[[int], Sequence[Judgement]] = lambda _limit: (),
-) -> APIRouter:
-    """Returns the routes, for admins."""
-    router = APIRouter(prefix="/v1", tags=["Operation"], responses=may_fail(503))
-
-    @router.get("/gaps")
-    def list_gaps() -> GapsView:
-        """Returns the questions of the last 30 days without a good answer, in groups."""
-        return GapsView(is_recorded=is_recorded, gaps=list(map(_view, gaps())))
-
-    @router.get("/gaps/{name}", responses=may_fail(404))
-    def get_gap(name: str) -> RemedyView:
-        """Asks the first question of the gap with this id again, and returns what a page that answers it would need."""
-        gap = gap_with(name, gaps())
-        remedy = remedy_of(gap)
-        return RemedyView(gap=_view(gap), heading=remedy.heading, words=remedy.words, nearest=remedy.nearest)
-
-    @router.get("/feedback")
-    def list_feedback(limit: Annotated[int, Query(ge=1, le=1000)] = 1000) -> FeedbackView:
-        """Returns what agents said of answers, by explanation and question."""
-        return FeedbackView(feedback=feedback(limit))
-
-    return router
+@router.get("/gaps")
+def list_gaps(services: Services) -> GapsView:
+    """Returns the questions of the last 30 days without a good answer, in groups."""
+    gaps = map(GapView.model_validate, services.gaps.all())
+    return GapsView(is_recorded=services.gaps.is_recorded, gaps=list(gaps))
 
 
-def _view(gap: Gap) -> GapView:
-    return GapView(
-        id=gap.id,
-        name=gap.name,
-        tool_id=gap.tool_id,
-        asked=gap.asked,
-        weak=gap.weak,
-        unanswered=gap.unanswered,
-        since=gap.since,
-        last=gap.last,
-        questions=[each.question for each in gap.questions[:_QUESTIONS]],
-    )
+@router.get("/gaps/{name}", responses=may_fail(404))
+def get_gap(services: Services, name: str) -> RemedyView:
+    """Asks the first question of the gap with this id again, and returns what a page that answers it would need."""
+    gap = gap_with(name, services.gaps.all())
+    result = services.gaps.remedy(gap)
+    shown = GapView.model_validate(gap)
+    return RemedyView(gap=shown, heading=result.heading, words=result.words, nearest=result.nearest)
+
+
+@router.get("/feedback")
+def list_feedback(services: Services, limit: Annotated[int, Query(ge=1, le=1000)] = 1000) -> FeedbackView:
+    """Returns what agents said of answers, by explanation and question."""
+    return FeedbackView(feedback=services.gaps.feedback(limit))
 
 
 class ReconcileView(BaseModel):
     """The part to compare with its source, and where to begin."""
 
-    kind: Literal["keys", "pages", "words", "learns", "tables"] = Field(
-        description="keys: bucket and index; pages: within the database; words: unused readings; "
-        "learns: unused answers of the language model and unused vectors; tables: the store"
-    )
+    kind: Kind = Field(description="keys: bucket and index; rows: pages in turbopuffer; tables: Tables in turbopuffer")
     after: str | None = Field(default=None, description="The `next` of the page before.")
     dry_run: bool = Field(default=True, description="Changes nothing.")
 
@@ -120,17 +112,37 @@ class DifferencesView(BaseModel):
     next: str | None
 
 
-def reconcile_router(reconcile: Callable[[], Reconcile]) -> APIRouter:
-    """Returns the route, for admins. The first request builds `reconcile`."""
-    router = APIRouter(tags=["Operation"], responses=may_fail(503))
+@router.post("/reconcile")
+def reconcile_page(services: Services, request: ReconcileView) -> DifferencesView:
+    """Compares one page of a part with its source, and repairs differences through the queues."""
+    result = services.reconcile().page(request.kind, request.after, dry_run=request.dry_run)
+    return DifferencesView(differences=result.differences, next=result.after)
 
-    @router.post("/v1/reconcile")
-    def reconcile_page(asked: ReconcileView) -> DifferencesView:
-        """Compares one page of a part with its source, and repairs differences through the queues."""
-        result = reconcile().page(asked.kind, asked.after, dry_run=asked.dry_run, seconds=_SECONDS)
-        return DifferencesView(differences=result.differences, next=result.after)
 
-    return router
+class EraseView(BaseModel):
+    """Whose records to erase: a folder of the library, a project, or both."""
+
+    folder: str | None = Field(default=None, description="Its pages, files, keys, and all questions to the library.")
+    project_id: UUID | None = Field(default=None, description="A deleted project, of which counters are left.")
+    dry_run: bool = Field(default=True, description="Counts and changes nothing.")
+
+
+class ErasedView(BaseModel):
+    """What was erased, or would be."""
+
+    erased: Mapping[str, int] = Field(description="How many records of each kind.")
+    left: int = Field(description="How many pages and projects are left: send the request again.")
+
+
+@router.post("/erase")
+def erase_records(services: Services, request: EraseView) -> ErasedView:
+    """Erases records of a customer whose files are gone from the bucket; `sakuin erase` does all of it."""
+    folder = folder_name(request.folder) if request.folder is not None else None
+    if folder == "":
+        raise Invalid("Name a folder. The whole library is erased by deleting the stack and the database")
+    project_id = str(request.project_id) if request.project_id else None
+    result = services.erase(folder, project_id, dry_run=request.dry_run)
+    return ErasedView(erased=result.erased, left=result.left)
 
 
 class DoctorView(BaseModel):
@@ -142,14 +154,57 @@ class DoctorView(BaseModel):
     problems: Sequence[Problem]
 
 
-def doctor_router(problems: Callable[[], Sequence[Problem]], version: str) -> APIRouter:
-    """Returns the route, for admins."""
-    router = APIRouter(tags=["Operation"])
+@open_router.get("/doctor")
+def check_deployment(services: Services) -> DoctorView:
+    """Checks the database and each vendor's key, and signs in as an agent does."""
+    now = datetime.now(UTC).isoformat(timespec="seconds")
+    return DoctorView(version=services.version, python=platform.python_version(), time=now, problems=services.doctor())
 
-    @router.get("/v1/doctor")
-    def check_deployment() -> DoctorView:
-        """Checks the database and each vendor's key. It changes nothing and costs nothing."""
-        now = datetime.now(UTC).isoformat(timespec="seconds")
-        return DoctorView(version=version, python=platform.python_version(), time=now, problems=problems())
 
-    return router
+class QueuesView(BaseModel):
+    """The queues, null while SQS does not answer."""
+
+    queues: Sequence[QueueState] | None
+
+
+class DeadLettersView(BaseModel):
+    """Dead letters, those of a queue the oldest first."""
+
+    dead_letters: Sequence[DescribedLetter]
+
+
+class LettersToChange(BaseModel):
+    """What to do with dead letters."""
+
+    action: LetterAction
+    queue: QueueName | None = Field(default=None, description="null: all queues.")
+    ids: list[str] | None = Field(default=None, max_length=MOST_LETTERS, description="Ids, or their beginnings.")
+    limit: int = Field(default=MOST_LETTERS, ge=1, le=MOST_LETTERS, description="Without ids: of each queue.")
+
+
+@open_router.get("/queues")
+def get_queues(services: Services) -> QueuesView:
+    """Returns how many messages wait and are in flight, and how many are dead letters."""
+    return QueuesView(queues=services.queues.states())
+
+
+@router.get("/dead-letters")
+def list_dead_letters(
+    services: Services,
+    queue: QueueName | None = None,
+    limit: Annotated[int, Query(ge=1, le=MOST_LETTERS)] = MOST_LETTERS,
+) -> DeadLettersView:
+    """Returns dead letters, at most `limit` of each queue. They stay there."""
+    letters = [letter for name in _names(queue) for letter in services.queues.letters(name, limit=limit)]
+    return DeadLettersView(dead_letters=letters)
+
+
+@router.post("/dead-letters", responses=may_fail(404))
+def change_dead_letters(services: Services, request: LettersToChange) -> DeadLettersView:
+    """Sends dead letters again, or discards them, and returns them. With an unknown id it does nothing."""
+    letters = services.queues.apply(request.action, _names(request.queue), ids=request.ids, limit=request.limit)
+    return DeadLettersView(dead_letters=letters)
+
+
+def _names(queue: QueueName | None) -> tuple[QueueName, ...]:
+    return QUEUES if queue is None else (queue,)

@@ -4,8 +4,9 @@ import re
 from bisect import bisect
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
+from itertools import accumulate
 
-from sakuin.knowledge.markdown import parts
+from sakuin.knowledge.markdown import closing, open_fence, parts, with_addresses
 from sakuin.language.analysis import AnalyzedText, analyze
 from sakuin.language.vocabulary import NO_VOCABULARY, Vocabulary
 
@@ -41,6 +42,36 @@ def excerpt(text: str, *, around: Sequence[str] = (), length: int = EXCERPT_LENG
     if start not in {line[0] for line in code}:
         return ("…" if start else "") + piece.lstrip() + closing
     return ("…\n" if start else "") + piece + closing
+
+
+def part_of(text: str, *, around: Sequence[str], length: int) -> str:
+    """Returns the whole lines of Markdown with most words of `around`, of about `length` characters.
+
+    Code keeps its fences. A line that is too long is cut.
+    """
+    lines = text.split("\n")
+    ends = [*accumulate(len(line) + 1 for line in lines)]
+    words = [word.lower() for word in around]
+
+    def weight(first: int) -> float:
+        begins = ends[first] - len(lines[first]) - 1
+        seen = text[begins : begins + length].lower()
+        return sum(1 / (rank + 2) for rank, word in enumerate(words) if word in seen)
+
+    first = max(range(len(lines)), key=lambda line: (weight(line), -line))
+    begins = ends[first] - len(lines[first]) - 1
+    last = max(bisect(ends, begins + length), first)
+    # Without a part of the next line the text would be too short. Its links have no addresses, so that none is cut.
+    left = begins + length - (ends[last - 1] if last > first else begins)
+    rest = (
+        [excerpt(with_addresses(lines[last]), around=around, length=left)]
+        if last < len(lines) and 2 * left > length
+        else []
+    )
+    opened = open_fence("\n".join(lines[:first]))
+    shown = [*([opened] if opened else []), *lines[first:last], *rest]
+    fence = open_fence("\n".join(shown))
+    return "\n".join([*(["…"] if first else []), *shown, *([closing(fence)] if fence else [])])
 
 
 def _flat(text: str, *, keeps_lines: bool) -> tuple[str, list[Span]]:

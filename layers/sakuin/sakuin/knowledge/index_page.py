@@ -4,16 +4,27 @@ import hashlib
 import json
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
 from sakuin import __version__
 from sakuin.errors import Conflict, UnreadablePage
 from sakuin.knowledge.learns.sources import LearnsSources
-from sakuin.knowledge.model import ChangeResult, EventResult, KnowledgeChunk, Learns, MaterialState, PageChange, Source
+from sakuin.knowledge.model import (
+    BucketVersion,
+    ChangeResult,
+    EventResult,
+    KnowledgeChunk,
+    Learns,
+    PageChange,
+    PageRecord,
+    Source,
+)
 from sakuin.knowledge.names import chunk_id
 from sakuin.knowledge.page import (
     DEFAULT_BOX_SELECTORS,
     EMBEDDED_LENGTH,
     Explanation,
+    IndexedChunk,
     Page,
     body_text,
     section_of,
@@ -21,10 +32,11 @@ from sakuin.knowledge.page import (
 )
 from sakuin.knowledge.postgres import KnowledgeIndex
 from sakuin.knowledge.reading.page_reader import LONGEST_LABEL, MOST_EXPLANATIONS, read_page
-from sakuin.knowledge.validation import IndexedChunk, findings_of_page, recorded, unreadable_page
+from sakuin.knowledge.validation import findings_of_page, recorded, unreadable_page
 from sakuin.language.indexing import index_words
-from sakuin.language.vocabulary import Vocabulary, vocabulary_of
-from sakuin.platform.embedding import Embedder, EmbeddingModel, embed_texts
+from sakuin.language.model import IndexedWords
+from sakuin.language.vocabulary import vocabulary_of
+from sakuin.platform.embedding import Embedder, EmbeddingModel, Vector, embed_texts
 from sakuin.platform.s3 import S3Bucket
 from sakuin.retrieval.index_version import PageIndexVersion, StoredIndexVersion, live_version
 from sakuin.retrieval.passages import embedded_passages
@@ -35,47 +47,20 @@ from sakuin.texts.catalogue import coded
 _ATTEMPTS = 5
 
 
-def apply_if_current(
-    index: KnowledgeIndex, bucket: S3Bucket, change: PageChange, *, since: int | None = None
-) -> ChangeResult:
-    """Applies a change. If its sequencer rejects it, applies it only if its version is current in the bucket.
+@dataclass(frozen=True, slots=True)
+class PageVersion:
+    """A version of a page, or with `removed` its removal.
 
-    The sequencers of another bucket start again, and a version that was found by listing has none. `since` is the
-    generation of the row when the version was read.
-    Raises `Conflict` if the row keeps changing.
+    `source` is its upload. Without one, the indexed version is indexed again because something other than the page
+    changed. `index_version` is the id of the one that it is embedded for, None for the live one.
     """
-    source = change.source
-    if source is None:
-        return index.apply(change, expected_generation=since)
-    applied = index.apply(change, expected_generation=since) if source.sequencer else ChangeResult("superseded", 0)
-    if applied.outcome != "superseded":
-        return applied
-    for _ in range(_ATTEMPTS):
-        # Reads the row first: a change after the read of the bucket is then a conflict, and is compared again.
-        state = index.state(change.material)
-        version = bucket.current_version(source.key)
-        if not _is_current(change, source, version) or _is_indexed(source, version, state):
-            index.record_upload_result(source, "superseded")
-            return replace(applied, outcome="superseded")
-        applied = index.apply(change, expected_generation=state.generation if state else None, current=True)
-        if applied.outcome != "conflict":
-            return applied
-    raise Conflict(f"{change.material} changed {_ATTEMPTS} times while it was compared with the bucket")
 
-
-def _is_current(change: PageChange, source: Source, version: str | None) -> bool:
-    if change.deleted:
-        return version is None
-    return version is not None and source.version_id in (None, version)
-
-
-def _is_indexed(source: Source, version: str | None, state: MaterialState | None) -> bool:
-    """Returns whether the row already equals the bucket: only then is the event really an old one."""
-    if state is None or state.source.key != source.key:
-        return state is None and version is None
-    if version is None:
-        return state.status == "deleted"
-    return state.status != "deleted" and state.source.version_id == version
+    material: str
+    key: str
+    version_id: str | None
+    source: Source | None = None
+    removed: bool = False
+    index_version: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,8 +69,8 @@ class IndexPage:
 
     A version with the ETag of the searchable one keeps its chunks, and nothing is read.
 
-    `version` is the index version of this code and its settings, `versions` are those that the deployment keeps. A
-    change is embedded for the live one, or for `version` if this code does not write the texts of the live one.
+    `version` is the index version of this code and its settings. A change is embedded for the live one, or for
+    `version` if this code does not write the texts of the live one.
     """
 
     bucket: S3Bucket
@@ -96,87 +81,102 @@ class IndexPage:
     max_page_bytes: int
     most_explanations: int = MOST_EXPLANATIONS
     box_selectors: Sequence[str] = DEFAULT_BOX_SELECTORS
-    versions: Callable[[], Sequence[StoredIndexVersion]] = tuple
 
-    def index_version(
-        self,
-        material: str,
-        key: str,
-        version_id: str | None,
-        source: Source | None = None,
-        *,
-        index_version: str | None = None,
-    ) -> EventResult:
-        """Indexes one version of a page. Raises `NotFound` if it no longer exists: a newer version replaced it.
+    def __call__(self, page: PageVersion, record: PageRecord | None = None) -> EventResult:
+        """Indexes one version of a page; `record` is what is known of it. A version that cannot be read fails.
 
-        It is embedded for the live index version, or for one of `other_versions` that has the id `index_version`.
-
-        `source` is the upload of the version. Without one the indexed version is indexed again, because something
-        other than the page changed; then a version that cannot be read raises `UnreadablePage`.
+        Raises `NotFound` if the version no longer exists: a newer version replaced it. Without an upload, raises
+        `UnreadablePage` if it cannot be read.
         """
-        upload, embedded = source, 0
-        if source is not None and source.etag and source.sequencer:
-            page_hash = self._hash(source.etag)
-            same = self.index.apply(PageChange(material, source, fingerprint=self.version.id, page_hash=page_hash))
-            if same.outcome == "applied":
-                return EventResult(material, same)
-            state = same.state if same.outcome == "conflict" else self.index.state(material)
-        else:
-            state = self.index.state(material)
-        if _is_replaced(version_id, source, state):
-            return _conflict(material, state)
-        try:
-            stored = self.bucket.read(key, version_id=version_id, max_bytes=self.max_page_bytes)
-            page_hash = self._hash(stored.etag)
-            page = self._read(stored.body, state)
-            # Again while the page's row or a `learns.yml` changes meanwhile.
-            for _ in range(_ATTEMPTS):
-                learns = self.learns(key, material, page)
-                chunks, texts = chunks_of_page(material, page, learns.learns, vocabulary_of(self.version.vocabulary))
-                embedded += self._embed(self._others().get(index_version or "", self._live()), chunks, texts)
-                indexed = [IndexedChunk(one.anchor, one.learns.items, one.learns.given) for one in chunks]
-                change = PageChange(
-                    material,
-                    upload,
-                    chunks,
-                    self.version.id,
-                    learns_files=learns.files,
-                    page_hash=page_hash,
-                    findings=recorded(findings_of_page(material, page, indexed)),
-                )
-                generation = state.generation if state else None
-                applied = apply_if_current(self.index, self.bucket, change, since=generation)
-                if applied.outcome == "applied" and self.learns.versions(key) != learns.files:
-                    # Its own event may have come too early.
-                    upload = None
-                elif applied.outcome != "conflict":
-                    return EventResult(material, applied, chunks=len(chunks), embedded=embedded)
-                state = self.index.state(material)
-                if _is_replaced(version_id, upload, state):
-                    return _conflict(material, state)
-        except UnreadablePage as error:
-            if source is None:
-                raise
-            finding = unreadable_page(material, str(error))
-            change = PageChange(material, source, error=str(error), findings=recorded([finding]))
-            return EventResult(material, apply_if_current(self.index, self.bucket, change), str(error))
+        material, requested, embedded = page.material, page, 0
+        record = record or self.index.record(material)
+        # Again while the page's row or a `learns.yml` changes meanwhile.
+        for _ in range(_ATTEMPTS):
+            if page.source is None and record.indexed_version_id != page.version_id:
+                # Another version is indexed now.
+                return EventResult(material, ChangeResult("conflict", record.generation))
+            try:
+                change, new = self._change(page, record)
+            except UnreadablePage as error:
+                if requested.source is None:
+                    raise
+                findings = recorded([unreadable_page(material, str(error))])
+                change, new = PageChange(material, requested.source, error=str(error), findings=findings), 0
+            embedded += new
+            applied = self._apply(change, record.generation)
+            if applied.outcome == "applied" and self._is_outdated(page, change):
+                # The event of the `learns.yml` may have come too early.
+                page = replace(page, source=None)
+            elif applied.outcome != "conflict":
+                return EventResult(material, applied, change.error, len(change.chunks or ()), embedded)
+            record = self.index.record(material)
         raise Conflict(f"{material} changed {_ATTEMPTS} times while it was read")
 
-    def other_versions(self) -> Collection[str]:
+    def other_versions(self, versions: Sequence[StoredIndexVersion]) -> Collection[str]:
         """Returns the ids of the index versions whose vectors are not those of a change: one for each model."""
-        return self._others().keys()
+        return self._others(versions).keys()
 
-    def _live(self) -> PageIndexVersion:
-        live = live_version(self.versions())
+    def _change(self, page: PageVersion, record: PageRecord) -> tuple[PageChange, int]:
+        """Returns the change that makes a version searchable, and how many texts were embedded for it."""
+        if page.removed:
+            return PageChange(page.material, page.source, deleted=True), 0
+        fingerprint = self.version.id
+        if page.source and page.source.etag:
+            page_hash = self._hash(page.source.etag)
+            searchable = (record.status, record.key, record.fingerprint, record.page_hash)
+            if searchable == ("ready", page.key, fingerprint, page_hash):
+                return PageChange(page.material, page.source, fingerprint=fingerprint, page_hash=page_hash), 0
+        stored = self.bucket.read(page.key, version_id=page.version_id, max_bytes=self.max_page_bytes)
+        content = read_page(stored.body, box_selectors=self.box_selectors, most_explanations=self.most_explanations)
+        learns = self.learns(page.key, page.material, content)
+        chunks, texts = chunks_of_page(page.material, content, learns.learns, self.version.vocabulary)
+        version = self._others(record.index_versions).get(page.index_version or "", self._live(record.index_versions))
+        has_rows = any(each.store == "turbopuffer" for each in (self.version, *_pages(record.index_versions)))
+        vectors, embedded = self._vectors(version, record, chunks, texts, stores_all=has_rows)
+        indexed = [IndexedChunk(one.anchor, one.learns.items, one.learns.given) for one in chunks]
+        change = PageChange(
+            page.material,
+            page.source,
+            chunks,
+            fingerprint,
+            learns_files=learns.files,
+            page_hash=self._hash(stored.etag),
+            findings=recorded(findings_of_page(page.material, content, indexed)),
+            vectors=vectors,
+            space=version.space,
+            has_rows=has_rows,
+        )
+        return change, embedded
+
+    def _apply(self, change: PageChange, generation: int) -> ChangeResult:
+        """Applies a change. If its sequencer rejects it, applies it only if its version is current in the bucket.
+
+        The sequencers of another bucket start again, and a version that was found by listing has none.
+        """
+        source = change.source
+        if source is None or source.sequencer:
+            applied = self.index.apply(change, expected_generation=generation)
+            if source is None or applied.outcome != "superseded":
+                return applied
+            generation = applied.generation
+        bucket = BucketVersion(self.bucket.current_version(source.key))
+        return self.index.apply(change, expected_generation=generation, bucket=bucket)
+
+    def _is_outdated(self, page: PageVersion, change: PageChange) -> bool:
+        """Returns whether a `learns.yml` changed since the chunks were written with it."""
+        return change.chunks is not None and self.learns.versions(page.key) != change.learns_files
+
+    def _live(self, versions: Sequence[StoredIndexVersion]) -> PageIndexVersion:
+        live = live_version(versions)
         if live is None or live.settings.text_template != self.version.text_template:
             return self.version
         return live.settings.pages
 
-    def _others(self) -> dict[str, PageIndexVersion]:
-        """Returns an index version of each space of vectors, with the texts of this code, but for that of a change."""
-        versions = (each.settings.pages for each in self.versions())
-        spaces = {each.space: each for each in versions if each.text_template == self.version.text_template}
-        spaces.pop(self._live().space, None)
+    def _others(self, versions: Sequence[StoredIndexVersion]) -> dict[str, PageIndexVersion]:
+        """Returns one index version for each other embedding space that uses this code's text template."""
+        template = self.version.text_template
+        spaces = {each.space: each for each in _pages(versions) if each.text_template == template}
+        spaces.pop(self._live(versions).space, None)
         return {each.id: each for each in spaces.values()}
 
     def _hash(self, etag: str) -> str:
@@ -185,46 +185,51 @@ class IndexPage:
         read_with = [__version__, self.version.id, self.most_explanations, *self.box_selectors, model, etag]
         return hashlib.sha256(json.dumps(read_with).encode()).hexdigest()
 
-    def _read(self, body: bytes, state: MaterialState | None) -> Page:
-        """Returns the page of a file, and records the index version if the page's row has another."""
-        page = read_page(body, box_selectors=self.box_selectors, most_explanations=self.most_explanations)
-        if state is None or state.fingerprint != self.version.id:
-            self.index.record_index_version(self.version)
-        return page
+    def _vectors(
+        self,
+        version: PageIndexVersion,
+        record: PageRecord,
+        chunks: Sequence[KnowledgeChunk],
+        texts: Mapping[str, str],
+        *,
+        stores_all: bool,
+    ) -> tuple[dict[str, Vector], int]:
+        """Embeds the texts that have no vector of this index version, and returns their number.
 
-    def _embed(self, version: PageIndexVersion, chunks: Sequence[KnowledgeChunk], texts: dict[str, str]) -> int:
-        """Embeds the texts that have no vector of this index version; returns their number."""
+        Stores the vectors, but unless `stores_all` those of the last request, which it returns: they are stored with
+        the change.
+        """
+        if self.version.id not in {record.fingerprint, *(each.id for each in _pages(record.index_versions))}:
+            self.index.record_index_version(self.version)
         missing = self.index.missing_vectors(texts.keys(), version)
-        others = {each.settings.pages for each in self.versions()} - {version}
-        for twin in (each for each in others if each.space != version.space and each.has_vectors_of(version)):
-            # Another store has a vector already.
-            known = self.index.vectors(missing, twin) if missing else {}
-            self.index.store_vectors(known, version)
-            missing -= known.keys()
+        for twin in set(_pages(record.index_versions)) - {version}:
+            if missing and twin.space != version.space and twin.has_vectors_of(version):
+                # Another store has a vector already.
+                known = self.index.vectors(missing, twin)
+                self.index.store_vectors(known, version)
+                missing -= known.keys()
+        unstored = set(missing)
+
+        def keep(vectors: Mapping[str, Vector]) -> None:
+            if stores_all or unstored != vectors.keys():
+                self.index.store_vectors(vectors, version)
+                unstored.difference_update(vectors)
+
         if not missing:
-            return 0
-        result = embed_texts(
-            self.embedder_of(version.model),
-            {name: texts[name] for name in sorted(missing)},
-            lambda vectors: self.index.store_vectors(vectors, version),
-        )
+            return {}, 0
+        result = embed_texts(self.embedder_of(version.model), {name: texts[name] for name in sorted(missing)}, keep)
         for chunk in chunks:
             if reason := result.reason_for(chunk.text_hashes):
                 raise UnreadablePage(coded("page.not_embedded", anchor=chunk.anchor, reason=reason))
-        return len(missing)
+        return {name: result.vectors[name] for name in unstored}, len(missing)
 
 
-def _is_replaced(version_id: str | None, source: Source | None, state: MaterialState | None) -> bool:
-    """Returns whether a change without an upload has nothing to do: another version is indexed now."""
-    return source is None and (state is None or state.indexed_version_id != version_id)
-
-
-def _conflict(material: str, state: MaterialState | None) -> EventResult:
-    return EventResult(material, ChangeResult("conflict", state.generation if state else 0))
+def _pages(versions: Sequence[StoredIndexVersion]) -> list[PageIndexVersion]:
+    return [each.settings.pages for each in versions]
 
 
 def chunks_of_page(
-    material: str, page: Page, learns: Mapping[str, Learns], vocabulary: Vocabulary
+    material: str, page: Page, learns: Mapping[str, Learns], vocabulary: str
 ) -> tuple[list[KnowledgeChunk], dict[str, str]]:
     """Returns the chunks of a page, and the texts to embed by the names of their vectors."""
     texts: dict[str, str] = {}
@@ -239,13 +244,10 @@ def chunks_of_page(
 
 
 def _chunk(
-    material: str,
-    page: Page,
-    explanation: Explanation,
-    learns: Learns,
-    passages: tuple[str, ...],
-    vocabulary: Vocabulary,
+    material: str, page: Page, explanation: Explanation, learns: Learns, passages: tuple[str, ...], vocabulary: str
 ) -> KnowledgeChunk:
+    body = body_text(explanation, page.title)
+    index = _words_again if len(body) <= _SHORT else _words
     return KnowledgeChunk(
         id=chunk_id(material, explanation.anchor),
         material=material,
@@ -264,10 +266,14 @@ def _chunk(
         content_hash=text_hash(explanation.content),
         text_hashes=passages,
         illustrates=explanation.illustrates,
-        words=index_words(
-            title=explanation.title,
-            learns=learns.searched,
-            body=body_text(explanation, page.title),
-            vocabulary=vocabulary,
-        ),
+        words=index(explanation.title, learns.searched, body, vocabulary),
     )
+
+
+def _words(title: str, learns: tuple[str, ...], body: str, vocabulary: str) -> IndexedWords:
+    return index_words(title=title, learns=learns, body=body, vocabulary=vocabulary_of(vocabulary))
+
+
+# Of a page that is pushed again, a worker has most texts already: 10 MB at most of the usual length.
+_SHORT = 1_000  # characters
+_words_again = lru_cache(maxsize=256)(_words)

@@ -11,13 +11,11 @@ from sakuin.errors import Conflict, Forbidden, Invalid, NotFound, UnreadablePage
 from sakuin.knowledge.learns.authored import LARGEST_FILE, learns_keys, parse_learns
 from sakuin.knowledge.messages import MaterialQueue
 from sakuin.knowledge.model import MaterialState
-from sakuin.knowledge.names import OWN_FOLDER, authored_file, folder_name, is_in_folder, material_of_key
-from sakuin.knowledge.page import DEFAULT_BOX_SELECTORS, Page
+from sakuin.knowledge.names import OWN_FOLDER, TURNS_TEXT, authored_file, folder_name, is_in_folder, material_of_key
+from sakuin.knowledge.page import DEFAULT_BOX_SELECTORS, Finding, IndexedChunk, Page
 from sakuin.knowledge.postgres import KnowledgeIndex, MaterialRecords
 from sakuin.knowledge.reading.page_reader import MOST_EXPLANATIONS, read_page
 from sakuin.knowledge.validation import (
-    Finding,
-    IndexedChunk,
     collapsed_page,
     findings_of_page,
     missing_page,
@@ -32,7 +30,7 @@ from sakuin.texts.catalogue import coded
 
 _LONGEST_KEY = 1024  # bytes, the limit of S3
 # Programs that read such a key again might take it for another path.
-_AMBIGUOUS = re.compile(r"[\x00-\x1f\x7f\\\ud800-\udfff]|%(?:2e|2f|5c)", re.IGNORECASE)
+_AMBIGUOUS = re.compile(rf"[\x00-\x1f\x7f\\\ud800-\udfff{TURNS_TEXT}]|%(?:2e|2f|5c)", re.IGNORECASE)
 _UPLOAD_SECONDS = 900
 # Bytes of a description in JSON: `tools/list` has one, and stays short.
 LONGEST_DESCRIPTION = 400
@@ -118,7 +116,9 @@ class Library:
 
     def reindex(self, material: str) -> None:
         """Asks to index the current version of a page again."""
-        self.queue.reindex([material], reason="asked for in the console")
+        reason = coded("letter.console")
+        self.index.note_requests([material], reason)
+        self.queue.reindex([material], reason=reason)
 
     def remove(self, key: str, folder: str) -> str:
         """Removes a file and returns the id of its delete marker."""
@@ -130,7 +130,8 @@ class Library:
         segments = key.split("/")
         is_clear = {"", ".", ".."}.isdisjoint(segments) and not _AMBIGUOUS.search(key)
         if not is_clear or len(key.encode()) > _LONGEST_KEY:
-            raise Invalid(f"{key[:200]!r} is no key: it begins with a name, and has no `..`, `//`, backslash or %2F")
+            rule = "it begins with a name, and has no `..`, `//`, backslash, %2F or signs that turn text around"
+            raise Invalid(f"{key[:200]!r} is no key: {rule}")
         if not key.startswith(self._beginning(folder)) or key.removeprefix(self.prefix).startswith(OWN_FOLDER):
             raise Forbidden(f"This key opens {self._beginning(folder) or 'pages'!r} alone, and not {key[:200]!r}")
         if material_of_key(key, prefix=self.prefix) is None and not authored_file(key, prefix=self.prefix):

@@ -10,6 +10,7 @@ import re
 from bisect import bisect
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
+from urllib.parse import quote
 
 INDENT, QUOTE, LEAD = "\ufdd2", "\ufdd3", "\ufdd4"
 # A row, the first one of a table, and the first one if it is the header.
@@ -20,8 +21,16 @@ MARKS = "".join(map(chr, range(ord(INDENT), ord(HEADER) + 1)))
 LINE = "\ufdda"
 ALL_MARKS = f"{MARKS}{BORDER}{SPANNED}"
 
+_LINK = re.compile(r"\[((?:[^\[\]\n\\]|\\.)+)\]\(#[^()\s]*\)")
+_LINK_ALONE = re.compile(rf"^(?:> | |- |\d+\. |: )*{_LINK.pattern}$", re.MULTILINE)
+_ESCAPED = re.compile(r"\\([\[\]\\])")
+# A link out of the page. Its address has angle brackets, as an author's own text about Markdown seldom has.
+_TEXT = r"(?:[^\[\]\n]|\[[^\[\]\n]*\])++"
+_LINK_OUT = re.compile(rf"\[({_TEXT})\]\(<([^<>\s]*)>\)")
+_LINK_TEXT = re.compile(_TEXT)
+
 _WRITTEN = {INDENT: " ", QUOTE: "> "}
-_MARKER = re.compile(r"- |\d+\. |: ")
+_MARKER = re.compile(r"- |-?\d+\. |[A-Za-z]{1,15}\. |: ")
 
 # What `markdown` writes before a line.
 _PREFIX = re.compile(r"(?:> | )*(?:: )?")
@@ -71,12 +80,50 @@ def _rows(text: str, *, is_first: bool, has_header: bool) -> list[str]:
     return [row, line] if has_header else ["|" + "  |" * len(cells), line, row]
 
 
+def linked(title: str, address: str) -> str:
+    """Returns a link to a place of the same page."""
+    escaped = re.sub(r"[\[\]\\]", r"\\\g<0>", title)
+    return f"[{escaped}]({quote(address, safe='#/:~')})"
+
+
+def linked_out(text: str, address: str) -> str:
+    """Returns a link out of the page; its text alone without an address, or if brackets in the text allow none."""
+    return f"[{text}](<{address}>)" if address and _LINK_TEXT.fullmatch(text) else text
+
+
+def with_addresses(text: str, shown: Callable[[str], str] = lambda _: "") -> str:
+    """Returns a text with the addresses of its links out of the page as `shown`; a link without one is its text."""
+    if "](<" not in text:
+        return text
+    lines = text.split("\n")
+    begin = 0
+    for opened, closed in (*_blocks(text, lines), (len(lines), 0)):
+        for place in range(begin, opened):
+            lines[place] = _LINK_OUT.sub(lambda link: linked_out(link[1], shown(link[2])), lines[place])
+        begin = closed + 1
+    return "\n".join(lines)
+
+
+def before_link(text: str, length: int) -> int:
+    """Returns a length that cuts no link out of the page: up to its beginning, unless nothing is before it."""
+    begin = text.rfind("\n", 0, length) + 1
+    links = _LINK_OUT.finditer(text, begin) if text.find("](<", begin) >= 0 else iter(())
+    cut = next((link for link in links if link.end() > length), None)
+    return cut.start() if cut and 0 < cut.start() < length else length
+
+
 def plain_text(text: str) -> str:
-    """Returns a text without what `markdown` wrote around its lines. Code, and the markers of lists, stay."""
-    return outside_code(text, _plain) if _IS_WRITTEN.search(text) else text
+    """Returns a text without what `markdown` wrote around its lines. Code, and the markers of lists, stay.
+
+    A link alone on its line stands for another explanation, which has its words.
+    """
+    text = with_addresses(text)
+    return outside_code(text, _plain) if "](#" in text or _IS_WRITTEN.search(text) else text
 
 
 def _plain(text: str) -> str:
+    if "](#" in text:
+        text = _LINK.sub(lambda link: _ESCAPED.sub(r"\1", link[1]), _LINK_ALONE.sub("", text))
     return "\n".join(filter(None, map(_plain_line, text.split("\n"))))
 
 
@@ -145,6 +192,22 @@ def _blocks(text: str, lines: Sequence[str]) -> Iterator[tuple[int, int]]:
             yield place, closings[number]
             place = closings[number]
         place += 1
+
+
+def open_fence(text: str) -> str:
+    """Returns the line that opens the block of code in which a text ends; empty if it ends in none."""
+    fence = ""
+    for line in text.split("\n"):
+        if not fence:
+            fence = line if OPENING.fullmatch(line) else ""
+        elif line == closing(fence):
+            fence = ""
+    return fence
+
+
+def closing(fence: str) -> str:
+    """Returns the line that closes a block of code."""
+    return "`" * (len(fence) - len(fence.lstrip("`")))
 
 
 def without_code(text: str) -> str:

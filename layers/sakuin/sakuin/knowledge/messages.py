@@ -1,17 +1,27 @@
-"""The messages of the material queue: what they ask for, and the queue that sends them."""
+"""The messages of the material queue: what they ask for, and the queue that sends them; and the events about pages."""
 
-from collections.abc import Collection, Mapping
+import time
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Annotated, Any
 from urllib.parse import unquote_plus
 
-from pydantic import Field, ValidationError
+from pydantic import AfterValidator, Field, ValidationError
 
 from sakuin.knowledge.model import Source, padded
-from sakuin.knowledge.postgres import LearnsRecords
+from sakuin.platform.aws import BusEvent, EventBridgeBus
 from sakuin.platform.s3 import QueueMessage, S3Record, only_record, unknown_message
 from sakuin.platform.sqs import SqsQueue
-from sakuin.platform.unfinished_work import WorkSubject
+from sakuin.platform.supabase.client import Client, call
+from sakuin.texts.catalogue import restored, stored
+
+# Of the events' schema, in docs/reference/events.md.
+_EVENT_VERSION = 1
+_TYPES = {"ready": "MaterialIndexed", "failed": "MaterialFailed", "deleted": "MaterialRemoved"}
+# A worker sends the event of its change at once. After so many seconds maintenance does.
+_WAIT_SECONDS = 60
+_AT_ONCE = 100
+_SECONDS = 5.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,10 +29,6 @@ class ObjectWritten:
     """An object was stored."""
 
     source: Source
-
-    @property
-    def subject(self) -> WorkSubject:
-        return _file(self.source.key, self.source.sequencer)
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,13 +38,11 @@ class ObjectRemoved:
     source: Source
     marker: bool
 
-    @property
-    def subject(self) -> WorkSubject:
-        return _file(self.source.key, self.source.sequencer)
 
-
-def _file(key: str, sequencer: str = "") -> WorkSubject:
-    return WorkSubject("file", key, sequencer=sequencer, finishes_itself=True)
+# Why a message was sent, for people: `{code, values}`.
+MessageReason = Annotated[
+    Any, AfterValidator(restored), Field(description="Why, for people: `{code, values}`, or a text.")
+]
 
 
 class ReindexMaterial(QueueMessage):
@@ -49,24 +53,14 @@ class ReindexMaterial(QueueMessage):
         default=None,
         description="The index version that it is embedded for. null: the live one, whose worker asks for the others.",
     )
-    reason: str = Field(default="asked", description="Why, for the log.")
-
-    @property
-    def subject(self) -> WorkSubject:
-        """The material, in the index version."""
-        return WorkSubject("material", self.material, self.index_version or "")
+    reason: MessageReason = None
 
 
 class RecheckKey(QueueMessage):
     """A request to compare a key of the bucket with the index, because its event may be lost."""
 
     key: str = Field(min_length=1, description="As it is in the bucket, not URL-encoded.")
-    reason: str = Field(default="asked", description="Why, for the log.")
-
-    @property
-    def subject(self) -> WorkSubject:
-        """The file."""
-        return _file(self.key)
+    reason: MessageReason = None
 
 
 class AskLearns(QueueMessage):
@@ -77,10 +71,6 @@ class AskLearns(QueueMessage):
     """
 
     material: str = Field(min_length=1)
-
-    @property
-    def subject(self) -> None:
-        """None: the row of its page in `pending_learns` brings it back."""
 
 
 BucketEvent = ObjectWritten | ObjectRemoved | ReindexMaterial | RecheckKey | AskLearns
@@ -151,11 +141,13 @@ class MaterialQueue:
 
     def reindex(self, materials: Collection[str], *, reason: str) -> None:
         """Asks to read each material and index it again."""
-        self.queue.send([{"reindex": {"material": material, "reason": reason}} for material in sorted(materials)])
+        self.queue.send(
+            [{"reindex": {"material": material, "reason": stored(reason)}} for material in sorted(materials)]
+        )
 
     def index_for(self, material: str, index_versions: Collection[str]) -> None:
         """Asks to index a material again for each of these index versions, which have no vectors of it yet."""
-        request = {"material": material, "reason": "an index version lacks its vectors"}
+        request = {"material": material, "reason": stored("an index version lacks its vectors")}
         self.queue.send([{"reindex": {**request, "index_version": version}} for version in sorted(index_versions)])
 
     def ask_learns(self, materials: Collection[str]) -> None:
@@ -164,14 +156,43 @@ class MaterialQueue:
 
     def recheck(self, keys: Collection[str], *, reason: str) -> None:
         """Asks to compare each key of the bucket with the index."""
-        self.queue.send([{"recheck": {"key": key, "reason": reason}} for key in sorted(keys)])
+        self.queue.send([{"recheck": {"key": key, "reason": stored(reason)}} for key in sorted(keys)])
 
 
-def send_pending_learns(records: LearnsRecords, queue: MaterialQueue) -> int:
-    """Sends messages for pages whose `learns` are due, as many as may be worked on at once. Returns their number.
+@dataclass(frozen=True, slots=True)
+class Announcements:
+    """Sends events about pages, each at least once: the row of a page has the state that the last one said."""
 
-    A message that is lost is sent again when its claim ends.
-    """
-    materials = records.claim()
-    queue.ask_learns(materials)
-    return len(materials)
+    client: Client
+    bus: Callable[[], EventBridgeBus]
+    clock: Callable[[], float] = time.monotonic
+
+    def send(self, pages: Sequence[Mapping[str, Any]]) -> int:
+        """Sends the events of pages (`announcement_of` in SQL). Returns how many the bus accepted."""
+        accepted = self.bus().put([_event(page) for page in pages])
+        states = {page["material"]: page["state"] for page, sent in zip(pages, accepted, strict=True) if sent}
+        if states:
+            call(self.client, "mark_announced", {"p_states": states})
+        return len(states)
+
+    def send_missing(self) -> int:
+        """Sends the events that no worker sent, for some seconds. Rejected ones are sent again by a later call."""
+        sent, after, until = 0, "", self.clock() + _SECONDS
+        while self.clock() < until:
+            arguments = {"p_after": after, "p_seconds": _WAIT_SECONDS, "p_limit": _AT_ONCE}
+            pages = call(self.client, "unannounced_pages", arguments)
+            sent += self.send(pages)
+            if len(pages) < _AT_ONCE:
+                break
+            after = pages[-1]["material"]
+        return sent
+
+
+def _event(page: Mapping[str, Any]) -> BusEvent:
+    detail = {"version": _EVENT_VERSION, "material": page["material"], "generation": page["generation"]}
+    if page["status"] != "deleted":
+        detail |= {"version_id": page["version_id"], "explanations": page["explanations"]}
+    if page["status"] == "failed":
+        # The values may quote the page.
+        detail |= {"searchable_version_id": page["searchable_version_id"], "reason": page["error"]["code"]}
+    return BusEvent(_TYPES[page["status"]], detail)

@@ -2,21 +2,24 @@
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Any, Literal
 
 from sakuin.knowledge.page import ChunkType
 from sakuin.language.model import AnalyzedQuery, IndexedWords
+from sakuin.platform.embedding import Vector
+from sakuin.platform.retry import Waiting
+from sakuin.retrieval.index_version import StoredIndexVersion, recorded_versions
 from sakuin.retrieval.ranking import Ranked
 
-# author: from learns.yml; model: from a language model; written: by the rules for mathematics in Japanese;
-# rules: by the rules for all other texts; provisional: by rules, until the model has answered.
-LearnsSource = Literal["author", "model", "provisional", "written", "rules"]
+# author: from learns.yml; model: from a language model; rules: plain items; provisional: the same, until the
+# model has answered.
+LearnsSource = Literal["author", "model", "provisional", "rules"]
 LearnsAuthor = Literal["author", "model", "rules"]
 
 
 @dataclass(frozen=True, slots=True)
 class Learns:
-    """3-5 things that a reader can do afterwards.
+    """3-5 things that a reader can do afterwards; none of a section that only its heading names.
 
     `given` are the author's items as in the file, for validation. `key` names the text that a language model is asked
     about; None if it is not asked.
@@ -29,7 +32,7 @@ class Learns:
 
     @property
     def searched(self) -> tuple[str, ...]:
-        """Returns the items that pages are found by. Rules only repeat words of the text."""
+        """Returns the items that pages are found by. Plain items only repeat words of the text."""
         return self.items if self.source in ("author", "model") else ()
 
 
@@ -235,7 +238,7 @@ class Hit:
     """One result for an agent. `url` leads to the element.
 
     `content` is the whole text, `excerpt` about 100 characters of it. `matched` are the words of the question as the
-    text writes them, those of the greatest weight first.
+    text writes them, those of the greatest weight first; `missing` are its specifics that the author's text lacks.
     """
 
     id: str
@@ -253,6 +256,7 @@ class Hit:
     level: str | None
     language: str | None
     matched: tuple[str, ...]
+    missing: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -260,7 +264,7 @@ class KnowledgeAnswer:
     """The answer to a question. `no_good_match`: the answer is probably not among the results, which are the nearest.
 
     `degraded` is a sentence about the part of the search that was unavailable, `not_exact` one about phrases in
-    quotation marks that no result has.
+    quotation marks that no result has. `not_in_scope` are the specifics that no text has that passes the filters.
     """
 
     understood: AnalyzedQuery
@@ -268,6 +272,7 @@ class KnowledgeAnswer:
     no_good_match: bool
     degraded: str | None = None
     not_exact: str | None = None
+    not_in_scope: tuple[str, ...] = ()
 
     @property
     def query(self) -> str:
@@ -347,21 +352,50 @@ class MaterialState:
     collapse: Collapse | None = None
     page_hash: str | None = None
     findings_count: int = 0
+    waiting: Waiting | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class PageRecord:
+    """What a worker knows of a page before it changes it, and the index versions of the deployment.
+
+    The other fields are those of `MaterialState`; of an unknown page, those of a deleted one.
+    """
+
+    index_versions: Sequence[StoredIndexVersion] = ()
+    generation: int = 0
+    status: Status = "deleted"
+    key: str = ""
+    indexed_version_id: str | None = None
+    fingerprint: str | None = None
+    page_hash: str | None = None
+
+    @classmethod
+    def of(cls, record: Mapping[str, Any]) -> "PageRecord":
+        """Returns the record that `page_record` in SQL gives."""
+        return cls(recorded_versions(record), **record["page"] or {})
+
+
+@dataclass(frozen=True, slots=True)
+class BucketVersion:
+    """The version of a key that the bucket has now; None if it has no object."""
+
+    version_id: str | None
 
 
 @dataclass(frozen=True, slots=True)
 class ChangeResult:
     """The result of a change. `next_owner` is a competing key that may own the material now.
 
-    `uploaded_at` is the time of the upload that this change made searchable, if it did. `state` is the record of a
-    material that has another page than the same one, None if there is none.
+    `uploaded_at` is the time of the upload that this change made searchable, if it did. `announcement` is what an event
+    has to say.
     """
 
     outcome: Outcome
     generation: int
     next_owner: Source | None = None
     uploaded_at: str | None = None
-    state: "MaterialState | None" = None
+    announcement: Mapping[str, Any] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -372,15 +406,7 @@ class UploadResult:
     version_id: str
     outcome: Outcome
     reason: str | None
-
-
-@dataclass(frozen=True, slots=True)
-class FailedMaterial:
-    """A material whose newest version could not be read, and why and when."""
-
-    material: str
-    error: str | None
-    updated_at: str
+    reason_code: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -419,7 +445,8 @@ class PageChange:
     an older version does not create it again. `learns_files` are the versions of the files that the chunks were written
     with, by key. `page_hash` names the page that they were read from. `findings` are those about it, as they are
     recorded. Without chunks, error and removal, the chunks stay, and it applies only if the searchable page has this
-    `page_hash`.
+    `page_hash`. `vectors` are those of chunks that are not stored yet, of a `space`. `has_rows`: an index version
+    has the rows of the chunks in turbopuffer.
     """
 
     material: str
@@ -431,20 +458,20 @@ class PageChange:
     deleted: bool = False
     page_hash: str | None = None
     findings: Sequence[Mapping[str, str | None]] = ()
+    vectors: Mapping[str, Vector] = field(default_factory=dict)
+    space: str = ""
+    has_rows: bool = True
 
 
 @dataclass(frozen=True, slots=True)
 class RecordedObject:
-    """What the index knows of a key.
+    """What the index knows of a key: its newest known version, None if it is deleted.
 
-    An `owner` owns its material, a `waiting` key waits for it (`free`: the owner was deleted), a `file` is an authored
-    file (`free`: another analyzer read it, or a page was not written with it). `version_id` is the newest known
-    version. `young`: it changed recently.
+    `again`: it has to be checked again. `young`: it changed recently. `under_way`: a message about it will come soon.
     """
 
     key: str
-    kind: Literal["owner", "waiting", "file"]
     version_id: str | None
-    gone: bool
-    free: bool = False
+    again: bool = False
     young: bool = False
+    under_way: bool = False

@@ -2,10 +2,10 @@
 
 import re
 import unicodedata
-from urllib.parse import unquote, urlsplit
+from urllib.parse import unquote, urljoin, urlsplit
 
 from sakuin.errors import Invalid
-from sakuin.knowledge.markdown import plain_text, without_code
+from sakuin.knowledge.markdown import plain_text, with_addresses, without_code
 from sakuin.language.unicode_text import nfc, visible
 
 SUFFIX = ".html"
@@ -15,6 +15,9 @@ OWN_FOLDER = "_sakuin/"
 
 # The files of authors, named here because those who parse them need a YAML parser.
 LEARNS_FILE, SYNONYMS_FILE = "learns.yml", "synonyms.yml"
+
+# Unicode's characters that change the direction of the text after them, as a range of a regular expression.
+TURNS_TEXT = "\u202a-\u202e\u2066-\u2069"
 
 # Separates the anchor that a link leads to from the name of a part of the page that has no anchor of its own. Browsers
 # take what follows for a directive (https://wicg.github.io/scroll-to-text-fragment/), so that no id contains it.
@@ -29,7 +32,9 @@ ENCODED = frozenset(' #?%"<>\\`^{|}')
 # browsers find whole words only. The line after a shorter one belongs to it: its words may stand elsewhere, too.
 BEGINNING, _LONGEST_LINE, _CLEAR_LINE = 300, 80, 20  # characters
 _PART_OF_LINE = re.compile(rf".{{{_CLEAR_LINE},{_LONGEST_LINE}}}(?=[\s。、．，！？!?,;:])")
-_LIST_MARK = re.compile(r"^(?:[-*]|\d+\.)\s+")
+_LIST_MARK = re.compile(r"^(?:[-*]|-?\d+\.|[A-Za-z]{1,4}\.)\s+(?:\[[ x]\] )?")
+# The end of the path of a page, with or without a suffix.
+_PAGE = re.compile(r"(?:^|/)(?:[^/.]*|[^/]*\.x?html?)$", re.IGNORECASE)
 _SEPARATORS = {",": "%2C", "-": "%2D", "&": "%26"}
 
 
@@ -46,9 +51,9 @@ def folder_name(text: str) -> str:
     return "/".join(segment for segment in segments if segment not in ("", "."))
 
 
-def has_parent_segment(key: str) -> bool:
-    """Returns whether a segment of the key is `..`: a browser would read the page's link as another path."""
-    return ".." in key.split("/")
+def reads_as_another(key: str) -> bool:
+    """Returns whether browsers or people read the key as another one: it has a segment `..`, or turns text around."""
+    return ".." in key.split("/") or re.search(f"[{TURNS_TEXT}]", key) is not None
 
 
 def material_of_key(key: str, *, prefix: str = "") -> str | None:
@@ -58,7 +63,7 @@ def material_of_key(key: str, *, prefix: str = "") -> str | None:
     """
     path = nfc(key)
     folder = _folder(prefix)
-    if not path.startswith(folder) or not path.endswith(SUFFIX) or has_parent_segment(path):
+    if not path.startswith(folder) or not path.endswith(SUFFIX) or reads_as_another(path):
         return None
     material = path[len(folder) : -len(SUFFIX)]
     return material if material.rpartition("/")[2] else None
@@ -82,11 +87,11 @@ def link(material: str, anchor: str, base_url: str = "", *, text: str = "") -> s
     The link to a part of the page without an anchor leads to the beginning of its `text` (a text fragment), and to the
     anchor before it, or to the page, in browsers that do not find the text.
     """
-    path = "".join(map(_encoded, nfc(material)))
+    path = "".join(map(encoded, nfc(material)))
     if path.startswith("/"):
         path = "%2F" + path[1:]  # "//host" would leave the site
     near, mark, _ = nfc(anchor).partition(UNREACHABLE)
-    fragment = "".join(map(_encoded, near))
+    fragment = "".join(map(encoded, near))
     if mark and (directive := _text_directive(text)):
         fragment += f"{UNREACHABLE}text={directive}"
     page = f"{base_url.rstrip('/')}/{path}{SUFFIX}"
@@ -101,6 +106,26 @@ def has_host(base_url: str) -> bool:
 def page_link(material: str, base_url: str = "") -> str:
     """Returns `{base_url}/{material}.html`."""
     return link(material, "", base_url)
+
+
+def with_links(text: str, material: str, base_url: str = "", *, to_pages: bool = True) -> str:
+    """Returns a text of a page with the whole addresses of its links.
+
+    Without `to_pages` only those that leave the site or lead to a file have one.
+    """
+    page = page_link(material, base_url)
+    site = urlsplit(page)[:2]
+
+    def shown(address: str) -> str:
+        try:
+            whole = urljoin(page, address)
+            parts = urlsplit(whole)
+        except ValueError:  # the text of an author, which looks like a link
+            return address
+        is_page = parts[:2] == site and _PAGE.search(parts.path) is not None
+        return whole if to_pages or not is_page else ""
+
+    return with_addresses(text, shown)
 
 
 def chunk_of_link(url: str, base_url: str = "") -> str | None:
@@ -123,6 +148,9 @@ def place_of_link(url: str, base_url: str = "") -> tuple[str, str] | None:
     except ValueError:
         return None
     path = parts.path.removeprefix(folder) if parts.path.startswith(f"{folder}/") else parts.path
+    # A web server answers a folder with its index, and a name with its page.
+    path += "index.html" if path.endswith("/") else ""
+    path += SUFFIX if parts.scheme in ("http", "https") and not path.endswith(SUFFIX) else ""
     material = material_of_key(unquote(path.removeprefix("/")))
     return (material, unquote(parts.fragment.partition(UNREACHABLE)[0])) if material else None
 
@@ -150,14 +178,13 @@ def split_chunk_id(chunk: str) -> tuple[str, str]:
 
 def _text_directive(text: str) -> str:
     """Returns the encoded beginning of a text, and what follows a short one; "" if a browser could not find it."""
-    lines = [
-        _LIST_MARK.sub("", line.strip()) for line in visible(without_code(plain_text(text[:BEGINNING]))).split("\n")
-    ]
+    shown_text = visible(without_code(plain_text(with_addresses(text)[:BEGINNING])))
+    lines = [_LIST_MARK.sub("", line.strip()) for line in shown_text.split("\n")]
     first, second, *_ = [*filter(None, lines), "", ""]
     shown = [_part(first)]
     if shown[0] and len(first) < _CLEAR_LINE and _part(second):
         shown.append(_part(second))
-    return ",-".join("".join(_SEPARATORS.get(each) or _encoded(each) for each in part) for part in shown)
+    return ",-".join("".join(_SEPARATORS.get(each) or encoded(each) for each in part) for part in shown)
 
 
 def _part(line: str) -> str:
@@ -173,7 +200,7 @@ def _folder(prefix: str) -> str:
     return f"{path}/" if path else ""
 
 
-def _encoded(character: str) -> str:
+def encoded(character: str) -> str:
     """Percent-encodes reserved, blank, control and invisible characters. A lone surrogate becomes U+FFFD."""
     if character in ENCODED or unicodedata.category(character)[0] in "CZ":
         written = character.encode("utf-8", "surrogatepass")

@@ -1,10 +1,12 @@
 """A page as it was read: its explanations, and the texts that they are found by."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Literal
 
 from sakuin.knowledge.markdown import plain_text
 
+Severity = Literal["error", "warning", "info"]
 ChunkType = Literal["rule", "method", "definition", "example", "tip"]
 
 TYPE_OF_PREFIX: dict[str, ChunkType] = {
@@ -33,7 +35,7 @@ class Explanation:
     `content` is Markdown without the text of other anchored elements inside it.
     `headings` are the titles of the sections around it, outermost first.
     `illustrates` are the anchors of the page's concepts that an example shows in use.
-    `position` is its place in the page, from 0.
+    `position` is its place in the page, from 0. `is_section`: no author gave it a semantic id.
     """
 
     anchor: str
@@ -43,6 +45,7 @@ class Explanation:
     position: int
     headings: tuple[str, ...] = ()
     illustrates: tuple[str, ...] = ()
+    is_section: bool = False
 
     @property
     def text(self) -> str:
@@ -59,15 +62,35 @@ class UnnamedBox:
 
 
 @dataclass(frozen=True, slots=True)
+class Words:
+    """How many words of a page's main part are searched, lost, and left out by reason; the first lost texts.
+
+    In Japanese and Chinese a sign counts as a word.
+    """
+
+    searched: int = 0
+    lost: int = 0
+    left_out: Mapping[str, int] = field(default_factory=dict)
+    first_lost: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        """Returns the books in one line."""
+        reasons = ", ".join(f"{reason} {count:,}" for reason, count in sorted(self.left_out.items()))
+        said = f"{self.searched:,} words searched, {sum(self.left_out.values()):,} left out"
+        return f"{said}{f' ({reasons})' if reasons else ''}, {self.lost:,} lost"
+
+
+@dataclass(frozen=True, slots=True)
 class Page:
     """What one HTML page explains, and what its validation needs.
 
     `ids` are all element ids in page order, duplicates included, NFC.
     `links` are the fragments of in-page links (`href="#…"`), percent-decoded, NFC.
     `language` is that of `<html lang>`, None without one.
-    `by_headings`: it has no semantic id, or a site generator made all of them from titles, so that its headings and
-    admonitions are its explanations. Then `unanchored_headings` are the headings that no link can lead to. `problems`
-    are about its meta tags.
+    `by_headings`: it has no element with a semantic id, so that its sections alone are its explanations. `places` are
+    ids that look semantic and only lead to a place, as those that site generators make of titles.
+    `unanchored_headings` are the headings that no link can lead to. `problems` are about its meta tags. `words` are the
+    books of the reading.
     """
 
     title: str
@@ -80,8 +103,30 @@ class Page:
     unnamed_boxes: tuple[UnnamedBox, ...] = ()
     language: str | None = None
     by_headings: bool = False
+    places: frozenset[str] = frozenset()
     unanchored_headings: tuple[str, ...] = ()
     problems: tuple[str, ...] = ()
+    words: Words = Words()
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One thing to correct. `rule` is a fixed kebab-case name, `message` tells the author what to do."""
+
+    severity: Severity
+    rule: str
+    material: str
+    anchor: str | None
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class IndexedChunk:
+    """An indexed chunk. `learns_given` are the author's items as in the file, None without them."""
+
+    anchor: str
+    learns: tuple[str, ...]
+    learns_given: tuple[str, ...] | None = None
 
 
 def type_of_anchor(anchor: str) -> ChunkType | None:

@@ -9,26 +9,30 @@ from typing import TYPE_CHECKING, Any
 from sakuin.knowledge.model import (
     HIGHEST_IMPACT,
     AuthoredFile,
+    BucketVersion,
     ChangeResult,
     Collapse,
-    FailedMaterial,
     KnowledgeChunk,
     MaterialState,
     Outcome,
     PageChange,
+    PageRecord,
     RecordedObject,
     Source,
     Status,
     UploadResult,
     stored_impact,
 )
-from sakuin.knowledge.validation import Finding, IndexedChunk, Severity
+from sakuin.knowledge.page import Finding, IndexedChunk, Severity
 from sakuin.language.model import IndexedWords
 from sakuin.language.synonyms import stored_groups
 from sakuin.platform.embedding import Vector, unpacked
+from sakuin.platform.retry import Waiting
 from sakuin.platform.run_all import in_portions
-from sakuin.platform.supabase.client import Client, add_vectors, answer, call
+from sakuin.platform.supabase.client import Client, add_vectors, answer, call, vector_text
+from sakuin.platform.waiting import note_requests, waiting_of
 from sakuin.retrieval.index_version import ANALYZER, PageIndexVersion
+from sakuin.texts.catalogue import code_of, restored, stored
 
 if TYPE_CHECKING:
     # Only deployments with pages there load its SDK.
@@ -70,12 +74,12 @@ class KnowledgeIndex:
     """Changes materials. Each change is one transaction.
 
     The words of a page with more than `terms_per_request` are staged before it, in portions of about so many.
-    `stored_pages`: the rows in turbopuffer, None if no index version has any.
+    `stored_pages` gives the rows in turbopuffer.
     """
 
     client: Client
     terms_per_request: int = 30_000
-    stored_pages: "Callable[[], StoredPages | None]" = lambda: None
+    stored_pages: "Callable[[], StoredPages] | None" = None
 
     def record_index_version(self, version: PageIndexVersion) -> None:
         """Records the parts of an index version. Idempotent."""
@@ -85,6 +89,10 @@ class KnowledgeIndex:
         """Returns the record of a material, None if there is none."""
         rows = answer(self.client.table("material").select("*").eq("material", material))
         return material_state(rows[0]) if rows else None
+
+    def record(self, material: str) -> PageRecord:
+        """Returns what a worker has to know of a material before it changes it."""
+        return PageRecord.of(call(self.client, "page_record", {"p_material": material}))
 
     def missing_vectors(self, text_hashes: Collection[str], version: PageIndexVersion) -> set[str]:
         """Returns those of `text_hashes` that have no vector of the version's `space`."""
@@ -102,45 +110,51 @@ class KnowledgeIndex:
         add_vectors(self.client, "knowledge_vector", vectors, space=version.space)
 
     def apply(
-        self, change: PageChange, *, expected_generation: int | None = None, current: bool = False
+        self, change: PageChange, *, expected_generation: int | None = None, bucket: BucketVersion | None = None
     ) -> ChangeResult:
-        """Applies one change: writes new and changed chunks, deletes missing ones. All vectors must be stored before.
+        """Applies one change: writes new and changed chunks, deletes missing ones. Stores its vectors in any case.
 
         A version older than the indexed one is `superseded`. The same version again, or a change without a source, is
         applied only if the row still has `expected_generation`, else it is a `conflict`. The same page is applied only
         if it is the searchable one.
 
-        `current` says that the bucket has this version now, or no object for a deletion. The change is then applied
-        whatever its sequencer is (empty: unknown), if the row still has `expected_generation` (None: there was no row),
-        else it is a `conflict`. Later events of the key are `superseded` without an upload result, until they too are
-        applied with `current`. A change with rows in turbopuffer is a `conflict` if the material changed meanwhile.
+        `bucket` is the version that the bucket had after the row was read. The change is then applied whatever its
+        sequencer is (empty: unknown), if it is about this version, or a deletion where there is no object, and the row
+        does not have it; else it is `superseded`, and its upload result says so. If the row has another generation than
+        `expected_generation` (None: there was no row), it is a `conflict`. Later events of the key are `superseded`
+        without an upload result, until they too are compared with the bucket. A change with rows in turbopuffer is a
+        `conflict` if the material changed meanwhile.
         """
+        vectors = {name: vector_text(vector) for name, vector in change.vectors.items()}
         arguments: dict[str, Any] = {
             "p_material": change.material,
             "p_source": asdict(change.source) if change.source else None,
             "p_deleted": change.deleted,
-            "p_error": change.error,
+            "p_error": stored(change.error),
             "p_chunks": None if change.chunks is None else self._chunks(change, change.chunks),
             "p_fingerprint": change.fingerprint,
             "p_learns_files": dict(change.learns_files),
             "p_expected_generation": expected_generation,
             "p_page_hash": change.page_hash,
             "p_findings": list(change.findings),
+            "p_vectors": {"space": change.space, "vectors": vectors} if vectors else None,
+            "p_bucket": asdict(bucket) if bucket else None,
         }
-        row = answer(self.client.rpc("apply_current" if current else "apply_material", arguments))
+        row = answer(self.client.rpc("apply_material", arguments))
         next_owner = row.get("next_owner")
         return ChangeResult(
             outcome=row["outcome"],
             generation=row["generation"],
             next_owner=Source(**next_owner) if next_owner else None,
             uploaded_at=row.get("uploaded_at"),
-            state=material_state(row["state"]) if row.get("state") else None,
+            announcement=row.get("announcement"),
         )
 
     def _chunks(self, change: PageChange, chunks: Sequence[KnowledgeChunk]) -> list[dict[str, Any]]:
         """Returns the rows of chunks with their words, or the numbers of staged ones. Stores rows in turbopuffer."""
-        pages = self.stored_pages()
-        stored = pages.store(change, chunks) if pages else [{}] * len(chunks)
+        stored = (
+            self.stored_pages().store(change, chunks) if self.stored_pages and change.has_rows else [{}] * len(chunks)
+        )
         rows = [_row(chunk) | each for chunk, each in zip(chunks, stored, strict=True)]
         portions = list(in_portions(chunks, _terms, lambda _count, terms: terms > self.terms_per_request))
         if len(portions) <= 1:
@@ -162,9 +176,8 @@ class KnowledgeIndex:
 
     def record_upload_result(self, source: Source, outcome: Outcome, reason: str | None = None) -> None:
         """Records the result of a version that changed no material."""
-        call(
-            self.client, "record_upload_result", {"p_source": asdict(source), "p_outcome": outcome, "p_reason": reason}
-        )
+        arguments = {"p_source": asdict(source), "p_outcome": outcome, "p_reason": stored(reason)}
+        call(self.client, "record_upload_result", arguments)
 
     def store_synonyms(
         self, key: str, version: str | None, folder: str, groups: Sequence[Sequence[str]], *, expected_generation: int
@@ -189,10 +202,14 @@ class KnowledgeIndex:
         rows = answer(self.client.table("site_synonyms").select("generation").eq("key", key))
         return int(rows[0]["generation"]) if rows else 0
 
+    def note_requests(self, materials: Collection[str], reason: str) -> None:
+        """Records that messages about these materials are sent, before they are."""
+        note_requests(self.client, materials, reason)
+
     def record_authored_file(self, file: AuthoredFile) -> None:
         """Records that this version of a file was applied, and its pages requested."""
         row = asdict(file) | {"names": None if file.names is None else sorted(file.names)}
-        answer(self.client.table("authored_file").upsert(row | {"applied_at": "now"}))
+        answer(self.client.table("authored_file").upsert(row | {"applied_at": "now", "work": None}))
 
     def materials_named_in(self, file: AuthoredFile) -> Sequence[str]:
         """Returns the searchable materials below the folder of a `learns.yml` that this version of it may change.
@@ -217,16 +234,18 @@ class MaterialRecords:
         status: Status | None = None,
         after: str | None = None,
         limit: int = 200,
-        collapsed: bool = False,
+        with_new: bool = False,
     ) -> tuple[Sequence[MaterialState], str | None]:
-        """Returns materials by name, all of a status, or all but deleted ones; or those that an upload took much of.
+        """Returns materials by name, all of a status, or all but deleted ones.
 
-        With them it returns the `after` of the next `limit`, None at the end.
+        `with_new`: also those that wait and were never indexed, whose status is `deleted`. With them it returns the
+        `after` of the next `limit`, None at the end.
         """
         request = self.client.table("material").select("*").order("material")
-        request = request.neq("status", "deleted") if status is None else request.eq("status", status)
-        if collapsed:
-            request = request.gt("collapse->>at", _oldest_version())
+        if with_new:
+            request = request.eq("is_shown", "true")
+        else:
+            request = request.neq("status", "deleted") if status is None else request.eq("status", status)
         if after is not None:
             request = request.gt("material", after)
         if prefix:
@@ -234,19 +253,6 @@ class MaterialRecords:
         states = [material_state(row) for row in answer(request.limit(limit + 1))]
         more = len(states) > limit
         return states[:limit], states[limit - 1].material if more else None
-
-    def collapsed_count(self) -> int:
-        """Returns of how many materials an upload took much, at most a thousand."""
-        request = self.client.table("material").select("material").neq("status", "deleted").limit(_COUNTED)
-        return len(answer(request.gt("collapse->>at", _oldest_version())))
-
-    def failed(self, *, limit: int) -> Sequence[FailedMaterial]:
-        """Returns the materials whose newest version could not be read, the last failure first."""
-        columns = "material,error,updated_at"
-        request = self.client.table("material").select(columns).eq("status", "failed").order("updated_at.desc")
-        return [
-            FailedMaterial(row["material"], row["error"], row["updated_at"]) for row in answer(request.limit(limit))
-        ]
 
     def finding_counts(self, prefix: str = "") -> Sequence[FindingCount]:
         """Returns the numbers of recorded findings about pages whose names begin with `prefix`, errors first."""
@@ -265,13 +271,15 @@ class MaterialRecords:
         if after is not None:
             request = request.gt("material", after)
         rows = answer(request.limit(limit + 1))
-        findings = [Finding(material=row["material"], **one) for row in rows[:limit] for one in row["findings"]]
+        findings = [
+            Finding(material=row["material"], **restored(one)) for row in rows[:limit] for one in row["findings"]
+        ]
         following = rows[limit - 1]["material"] if len(rows) > limit else None
         return [one for one in findings if one.rule == (rule or one.rule)], following
 
     def broken_files(self) -> Sequence[tuple[str, str]]:
         """Returns `(key, reason)` of each `learns.yml` and `synonyms.yml` whose current version cannot be read."""
-        return [(row["key"], row["reason"]) for row in call(self.client, "broken_files", {})]
+        return [(row["key"], restored(row["reason"])) for row in call(self.client, "broken_files", {})]
 
     def counts(self) -> Mapping[str, int]:
         """Returns the number of materials of each status, and of `chunks`."""
@@ -280,7 +288,7 @@ class MaterialRecords:
 
     def last_indexed(self) -> str | None:
         """Returns when a page last became searchable, None if there is none."""
-        request = self.client.table("material").select("indexed_at").order("indexed_at.desc.nullslast")
+        request = self.client.table("material").select("indexed_at").order("indexed_at", desc=True, nullsfirst=False)
         return next((row["indexed_at"] for row in answer(request.limit(1))), None)
 
     def descriptions(self) -> Mapping[str, str]:
@@ -300,7 +308,12 @@ class MaterialRecords:
     def upload_results(self, versions: Collection[tuple[str, str]]) -> Sequence[UploadResult]:
         """Returns the results of `(key, version id)` pairs, without those that are not processed yet."""
         uploads = [{"key": key, "version_id": version_id} for key, version_id in versions]
-        return [UploadResult(**row) for row in call(self.client, "upload_results", {"p_versions": uploads})]
+        rows = restored(call(self.client, "upload_results", {"p_versions": uploads}))
+        return [UploadResult(**row, reason_code=code_of(row["reason"])) for row in rows]
+
+    def waiting_files(self, keys: Collection[str]) -> Sequence[Waiting]:
+        """Returns since when and why files wait; those that do not wait are left out."""
+        return [waiting_of(row) for row in call(self.client, "waiting_files", {"p_keys": sorted(keys)})]
 
     def competing_keys(self) -> Sequence[tuple[str, str, str]]:
         """Returns `(material, key, owner's key)` of the first keys that wait for a material of another key."""
@@ -328,19 +341,10 @@ class MaterialRecords:
         counts = self.counts()
         return sum(counts.values()) - counts["chunks"] + len(self.competing_keys())
 
-    def broken_materials(self, after: str, *, limit: int) -> tuple[Sequence[tuple[str, str]], str | None]:
-        """Checks `limit` materials after `after`. Returns `(material, problem)` of broken ones, and the cursor."""
-        page = call(self.client, "broken_materials", {"p_after": after, "p_limit": limit})
-        return [(row["material"], row["why"]) for row in page["broken"]], page["next"]
-
-    def repair(self, material: str) -> None:
-        """Restores the postings of a material from its recorded words. Its reindexing restores the rest."""
-        call(self.client, "repair_material", {"p_material": material})
-
-    def delete_unused_readings(self, after: str, *, limit: int, dry_run: bool) -> tuple[int, str | None]:
+    def delete_unused_readings(self, after: str, *, limit: int) -> tuple[int, str | None]:
         """Deletes those of `limit` readings after `after` that no page has. Returns their number, and the cursor."""
-        page = call(self.client, "delete_unused_readings", {"p_after": after, "p_limit": limit, "p_dry_run": dry_run})
-        return page["unused"], page["next"]
+        page = call(self.client, "delete_unused_readings", {"p_after": after, "p_limit": limit})
+        return page["deleted"], page["next"]
 
     def delete_unused_texts(self, *, seconds: float, limit: int) -> int:
         """Deletes vectors, and answers of a language model, of texts that nothing has had for `seconds`.
@@ -375,9 +379,15 @@ class LearnsRecords:
         rows = [{"cache_key": key, "learns": list(items)} for key, items in sorted(answers.items())]
         answer(self.client.table("learns_cache").upsert(rows))
 
-    def claim(self) -> Sequence[str]:
-        """Claims pages that are due, so that at most `PAGES_AT_ONCE` are worked on."""
-        return list(call(self.client, "claim_learns", {"p_slots": PAGES_AT_ONCE, "p_seconds": _CLAIM_SECONDS}))
+    def send_due(self, send: Callable[[Sequence[str]], None]) -> int:
+        """Claims pages that are due, so that at most `PAGES_AT_ONCE` are worked on, and sends messages for them.
+
+        Returns their number. A message that is lost is sent again when its claim ends.
+        """
+        arguments = {"p_slots": PAGES_AT_ONCE, "p_seconds": _CLAIM_SECONDS}
+        materials: list[str] = call(self.client, "claim_learns", arguments)
+        send(materials)
+        return len(materials)
 
     def begin(self, material: str, keys: Sequence[str]) -> Group | None:
         """Records a call about up to six texts of a page that have no answer; None if the page does not wait.
@@ -410,7 +420,7 @@ def material_state(row: Mapping[str, Any]) -> MaterialState:
         material=row["material"],
         source=Source(row["bucket"], row["key"], row["version_id"], row["sequencer"]),
         status=row["status"],
-        error=row["error"],
+        error=restored(row["error"]),
         generation=row["generation"],
         indexed_version_id=row["indexed_version_id"],
         fingerprint=row["fingerprint"],
@@ -418,8 +428,16 @@ def material_state(row: Mapping[str, Any]) -> MaterialState:
         indexed_at=row["indexed_at"],
         collapse=_collapse(row["collapse"]),
         page_hash=row["page_hash"],
+        waiting=_waiting(row["material"], row["work"]),
         findings_count=len(row["findings"]),
     )
+
+
+def _waiting(material: str, work: Mapping[str, Any] | None) -> Waiting | None:
+    if not work or "since" not in work:
+        return None
+    row = {name: work[name] for name in ("since", "reason", "vendor", "until")}
+    return waiting_of({"kind": "page", "subject": material, **row})
 
 
 def _collapse(row: Mapping[str, Any] | None) -> Collapse | None:

@@ -1,5 +1,6 @@
 """The functions in Postgres that search and read pages."""
 
+import math
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -32,29 +33,29 @@ from sakuin.knowledge.names import (
     link,
     place_of_link,
     split_chunk_id,
+    with_links,
 )
+from sakuin.knowledge.page import type_of_anchor
 from sakuin.language.model import LexiconEntries, LexiconLookup, Slot
 from sakuin.language.notation import canonical
 from sakuin.language.unicode_text import nfc
 from sakuin.platform.embedding import Vector
 from sakuin.platform.supabase.client import Client, call, vector_text
+from sakuin.retrieval.exact_text import exact_pattern
 from sakuin.retrieval.index_version import PageIndexVersion
 from sakuin.retrieval.proximity import COMPARED, ComparedText, ranked_by_texts
 from sakuin.retrieval.ranking import (
     Candidate,
     Frequencies,
     Ranked,
-    Reach,
-    Unrelated,
     WordMatch,
     behind_by_language,
     known_share,
     rank,
-    reach,
     unrelated,
     word_matches,
 )
-from sakuin.retrieval.weights import SAMPLE, Scale, Weights
+from sakuin.retrieval.weights import SAMPLE, Weights
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,8 +63,8 @@ class Question:
     """A query to the index. Without `vector` it searches by words alone, without `slots` by meaning alone.
 
     `expected` is the id of a chunk that is scored wherever it ranks. With `wants_example` examples get no penalty;
-    concepts that they illustrate still come first. Chunks below a folder of `folder_slots` are searched by those slots
-    instead; of several folders the deepest counts.
+    concepts that they illustrate still come first. If it `asks_nothing`, nothing is a good match. Chunks below a folder
+    of `folder_slots` are searched by those slots instead; of several folders the deepest counts.
     """
 
     vector: Vector | None
@@ -73,6 +74,7 @@ class Question:
     limit: int
     expected: str | None = None
     wants_example: bool = False
+    asks_nothing: bool = False
     folder_slots: Mapping[str, Sequence[Slot]] = field(default_factory=dict)
 
     @property
@@ -113,13 +115,16 @@ POSTING_BUDGET = 10_000
 
 
 class CandidateStore(Protocol):
-    """Where a search finds its candidates: Postgres, or pages that are not pushed yet."""
+    """Where a search finds its candidates: Postgres or turbopuffer."""
 
     def candidates(self, question: Question) -> Mapping[str, Any]:
         """Returns the candidates of a question in the form of the SQL function `search_candidates`."""
 
     def texts(self, ids: Sequence[str]) -> Mapping[str, Mapping[str, Any]]:
         """Returns what an answer shows of chunks, by id. An id without a chunk is left out."""
+
+    def has_terms(self, terms: Sequence[Sequence[str]], filters: Filters) -> list[bool]:
+        """Returns for each list of terms whether a chunk that passes the filters has all of them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,28 +176,8 @@ class PostgresChunks:
     def texts(self, ids: Sequence[str]) -> dict[str, dict[str, Any]]:
         return {row["id"]: row for row in call(self.client, "chunks_to_show", {"p_ids": list(ids)})} if ids else {}
 
-
-@dataclass(frozen=True, slots=True)
-class IndexAnswer:
-    """The matches of a question, best first, and what their scores depend on."""
-
-    matches: Sequence[Match]
-    frequencies: Frequencies
-    others: Unrelated
-    weights: Weights
-    scale: Scale
-
-    def reach(self, slots: Sequence[Slot]) -> Reach:
-        """Returns what another chunk needs to be the best good match, without slots of folders."""
-        best = self.matches[0].ranked if self.matches else None
-        if best is None or not best.is_good:
-            return reach(slots, self.frequencies, self.others, self.weights, self.scale.least)
-        # What its example lends a concept depends on other concepts, too.
-        words = best.words
-        own = self.weights.score(best.z, words.share, words.covered) + self.weights.scattered * words.scattered
-        own += self.others.credit(_language(self.matches[0].language), words)
-        score = max(self.scale.least, min(best.evidence, own))
-        return reach(slots, self.frequencies, self.others, self.weights, score)
+    def has_terms(self, terms: Sequence[Sequence[str]], filters: Filters) -> list[bool]:
+        return list(call(self.client, "has_terms", {"p_terms": list(map(list, terms)), **_filters(filters)}))
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,7 +187,7 @@ class ChunkSearch:
     chunks: CandidateStore
     weights: Weights
 
-    def answer(self, question: Question) -> IndexAnswer:
+    def matches(self, question: Question) -> list[Match]:
         """Returns the best `limit` chunks by falling similarity, ties by id; fewer only if the filters leave fewer.
 
         The expected chunk follows if it is not among them and passes the filters. Vectors of another `space` are
@@ -227,6 +212,7 @@ class ChunkSearch:
         scale = self.weights.scale(
             has_words=question.has_words, has_vector=has_vector, known_share=share, lower=others.lower
         )
+        scale = replace(scale, least=math.inf) if question.asks_nothing else scale
         ranked = partial(
             rank,
             candidates,
@@ -246,8 +232,7 @@ class ChunkSearch:
         ranking = ranked_by_texts(ranked, words, first, by_slots, frequencies)
         best = [each for each in ranking if rows[each.id]["is_found"]][: question.limit]
         shown = [*best, *(each for each in ranking if each.id == question.expected and each not in best)]
-        matches = [_match(each, rows[each.id], texts[each.id]) for each in shown if each.id in texts]
-        return IndexAnswer(matches, frequencies, others, self.weights, scale)
+        return [_match(each, rows[each.id], texts[each.id]) for each in shown if each.id in texts]
 
 
 @dataclass(frozen=True, slots=True)
@@ -262,7 +247,12 @@ class ReadKnowledge:
     folder: str = ""
 
     def within(self, filters: Filters) -> Filters:
-        """Returns the filters, limited to the caller's folder; raises `Invalid` for another folder."""
+        """Returns the filters, limited to the caller's folder; raises `Invalid` for another folder.
+
+        The material may be the link of a page.
+        """
+        if place := place_of_link(filters.material or "", self.base_url):
+            filters = replace(filters, material=place[0])
         if is_in_folder(f"{filters.folder or ''}/", self.folder):
             return filters
         if filters.folder:
@@ -274,7 +264,7 @@ class ReadKnowledge:
         meanings = [self._ids(name) for name in names]
         ids = sorted({id for several in meanings for id in several})
         rows = call(self.client, "read_chunks", {"p_ids": ids, "p_neighbours": with_neighbours})
-        chunks = {row["id"]: _stored(row) for row in rows}
+        chunks = {row["id"]: _stored(self._with_links(row)) for row in rows}
         return [next((chunks[id] for id in several if id in chunks), None) for several in meanings]
 
     def _ids(self, name: str) -> tuple[str, ...]:
@@ -284,6 +274,8 @@ class ReadKnowledge:
         """
         of_link = chunk_of_link(name, self.base_url)
         ids = (chunk_id(*split_chunk_id(name)), *([of_link] if of_link else []))
+        # A web server answers a folder with its index.
+        ids += tuple(chunk_id(f"{id.partition('#')[0].rstrip('/')}/index", id.partition("#")[2]) for id in ids)
         ids = tuple(id for id in ids if is_in_folder(id, self.folder))
         place = place_of_link(name, self.base_url) if UNREACHABLE in name else None
         if place is None:
@@ -297,35 +289,46 @@ class ReadKnowledge:
         """Returns the link to an element that begins with `text`."""
         return link(material, anchor, self.base_url, text=text)
 
-    def page(
-        self, name: str, *, section: str | None = None, position: int | None = None, line: int | None = None
-    ) -> Sequence[PagePart]:
-        """Returns the first explanations of a page in its order, one more than `PARTS` if there are more.
+    def outline(self, name: str) -> tuple[Sequence[PagePart], str]:
+        """Returns all explanations of a page without their texts, none if there is no such page, and an anchor.
 
-        `name` is a material, or an id or a link; then they begin there, if the page has that anchor. With `position`
-        they begin at that place instead; with `section` they are those below a heading, or of an anchor; with `line`
-        they begin with the one that has this line of them all. There are none if there is no such page, section or
-        line.
+        `name` is a material, or an id or a link, of which that is the anchor.
         """
         material, _, anchor = nfc(name).rpartition("#")
         places = [place_of_link(name, self.base_url), (nfc(name), ""), (material, anchor) if material else None]
-        for material, anchor in dict.fromkeys(filter(None, places)):
-            if not is_in_folder(material, self.folder):
-                continue
-            start = {"p_anchor": anchor or None} if position is None else {"p_position": position}
-            arguments = {"p_material": material, "p_limit": PARTS + 1, "p_section": section, "p_line": line, **start}
-            if rows := call(self.client, "read_page", arguments):
-                return [PagePart(**row) for row in rows]
-        return []
+        # A web server answers a folder with its index.
+        names = [(material.rstrip("/"), anchor) for material, anchor in filter(None, places)]
+        folders = [(f"{material}/index".lstrip("/"), anchor) for material, anchor in names]
+        names += [(material.removesuffix("/index"), anchor) for material, anchor in names]
+        for material, anchor in dict.fromkeys([*names, *folders]):
+            if is_in_folder(material, self.folder) and (parts := self._parts(material, p_has_content=False)):
+                return parts, anchor
+        return (), ""
 
-    def find(self, pattern: str, filters: Filters, after: tuple[str, int] | None) -> FoundText:
-        """Returns the lines that match a pattern (`line_pattern.py`), after a material and position.
+    def parts(
+        self, material: str, *, start: int = 0, end: int | None = None, line: int | None = None
+    ) -> Sequence[PagePart]:
+        """Returns explanations of a page from a position on, one more than `PARTS` if there are more before `end`.
 
-        Raises `Invalid` for a pattern that Postgres rejects.
+        With `line` they begin with the one that has this line of them all; there are none if there is no such line.
         """
+        parts = self._parts(material, p_limit=PARTS + 1, p_position=start, p_line=line)
+        return [part for part in parts if end is None or part.position < end]
+
+    def _parts(self, material: str, **arguments: Any) -> Sequence[PagePart]:
+        rows = call(self.client, "read_page", {"p_material": material, **arguments})
+        return [PagePart(**self._with_links(row)) for row in rows]
+
+    def _with_links(self, row: Mapping[str, Any]) -> dict[str, Any]:
+        """Returns a text, and those beside it, with the whole addresses of its links."""
+        beside = {name: self._with_links(row[name]) for name in ("previous", "next") if row.get(name)}
+        return {**row, **beside, "content": with_links(row["content"], row["material"], self.base_url)}
+
+    def find(self, text: str, filters: Filters, after: tuple[str, int] | None) -> FoundText:
+        """Returns the lines that contain a text, after a material and position."""
         material, position = after or (None, None)
         arguments = {
-            **{"p_pattern": pattern, "p_limit": _FOUND, "p_seconds": _SCAN_SECONDS},
+            **{"p_pattern": exact_pattern(text), "p_limit": _FOUND, "p_seconds": _SCAN_SECONDS},
             **{"p_after_material": material, "p_after_position": position},
             **{"p_material": filters.material, "p_in": filters.beginning},
         }
@@ -403,6 +406,7 @@ def _stored(row: Mapping[str, Any]) -> StoredChunk:
 
 
 def _candidate(row: Mapping[str, Any]) -> Candidate:
+    page, anchor = split_chunk_id(row["id"])
     return Candidate(
         id=row["id"],
         cosine=row["cosine"],
@@ -410,6 +414,8 @@ def _candidate(row: Mapping[str, Any]) -> Candidate:
         is_example=row["type"] == "example",
         illustrates=tuple(row["illustrates"]),
         language=_language(row["language"]),
+        page=page,
+        is_box=UNREACHABLE not in anchor and type_of_anchor(anchor) == row["type"],
     )
 
 

@@ -8,16 +8,17 @@ from typing import Protocol
 from sakuin.knowledge.excerpt import excerpt, matched_words
 from sakuin.knowledge.markdown import plain_text
 from sakuin.knowledge.model import EVERYTHING, Filters, Hit, KnowledgeAnswer, Match, learns_author
-from sakuin.knowledge.names import link
-from sakuin.knowledge.postgres_search import DEPTH, ChunkSearch, IndexAnswer, Question
-from sakuin.language.model import AnalyzedQuery, LexiconEntries, LexiconLookup
+from sakuin.knowledge.names import link, with_links
+from sakuin.knowledge.postgres_search import DEPTH, ChunkSearch, Lexicon, Question
+from sakuin.language.model import AnalyzedQuery, LexiconEntries
 from sakuin.language.questions.query_analysis import analyze_query, lexicon_lookup
+from sakuin.language.questions.specifics import absent, missing_from
 from sakuin.language.unicode_text import folded
 from sakuin.language.vocabulary import Vocabulary, vocabulary_of
 from sakuin.platform.embedding import QuestionEmbedder
 from sakuin.retrieval.index_version import PageIndexVersion
 from sakuin.retrieval.ranking import shown
-from sakuin.retrieval.vectors import SearchMode, question_vector
+from sakuin.retrieval.vectors import SearchMode, question_vectors
 
 # A sign of inches is no quotation mark.
 _QUOTED = re.compile(
@@ -28,20 +29,15 @@ _NOT_EXACT = "None of the nearest explanations has {} exactly. find_text searche
 
 @dataclass(frozen=True, slots=True)
 class RankedMatches:
-    """How a question was understood, and its matches in an index version, good or not.
+    """How a question was understood, and its matches in an index version, good or not, the best first.
 
     `degraded` is a sentence about the part of the search that was unavailable. `asked` is the query to the index.
     """
 
     understood: AnalyzedQuery
     asked: Question
-    answer: IndexAnswer
+    matches: Sequence[Match]
     degraded: str | None = None
-
-    @property
-    def matches(self) -> Sequence[Match]:
-        """Returns the matches, best first."""
-        return self.answer.matches
 
     @property
     def version(self) -> PageIndexVersion:
@@ -54,41 +50,37 @@ class RankedMatches:
         return not (self.matches and self.matches[0].ranked.is_good)
 
 
-class Words(Protocol):
-    """The words of the indexed texts, and synonyms: those in Postgres, or of pages that are not pushed yet."""
+@dataclass(frozen=True, slots=True)
+class SearchedPages:
+    """What is searched in one index version."""
 
-    def look_up(self, query: str, words: LexiconLookup, filters: Filters = EVERYTHING) -> LexiconEntries:
-        """Returns what is known about the words of `query`; it may be nothing."""
+    chunks: ChunkSearch
+    embedder: QuestionEmbedder
+    version: PageIndexVersion
 
 
 @dataclass(frozen=True, slots=True)
 class SearchKnowledge:
     """Answers a question as it is asked: analyzes and embeds it, and searches its chunks. Links begin with `base_url`.
 
-    `newer` gives the search of the live index version by its id; None if it is this one.
+    `pages` gives what is searched. It is called with the id of the live index version, as the last call told it; None
+    before.
     """
 
-    index: ChunkSearch
-    lexicon: Words
-    embedder: QuestionEmbedder
-    version: PageIndexVersion
+    pages: Callable[[str | None], SearchedPages]
+    lexicon: Lexicon
     base_url: str
-    newer: "Callable[[str | None], SearchKnowledge | None]" = lambda _live: None
 
     def __call__(self, query: str, *, top_k: int = 5, filters: Filters = EVERYTHING) -> KnowledgeAnswer:
         """Returns the best `top_k` matches by falling similarity; at most three if even the best is not good enough."""
-        phrases = quoted_phrases(query)
+        return self.answers([query], top_k=top_k, filters=filters)[0]
+
+    def answers(self, queries: Sequence[str], *, top_k: int, filters: Filters) -> list[KnowledgeAnswer]:
+        """Returns the answers of several questions, which are embedded by one request."""
         # The order is the same for every limit.
-        ranked = self.ranked_matches(query, limit=max(top_k, 2 * DEPTH) if phrases else top_k, filters=filters)
-        matches, degraded = ranked.matches[:top_k], ranked.degraded
-        exact = [each for each in ranked.matches if _has(each, phrases)][:top_k] if phrases else []
-        is_weak = ranked.is_refused and not exact
-        results = exact or shown(matches, is_weak=is_weak)
-        vocabulary = vocabulary_of(ranked.version.vocabulary)
-        hits = tuple(self._hit(match, vocabulary) for match in results)
-        question = ranked.understood.with_results(match.ranked.words.matched for match in results)
-        not_exact = _NOT_EXACT.format(" ".join(f"“{each}”" for each in phrases)) if phrases and not exact else None
-        return KnowledgeAnswer(question, hits, is_weak, degraded, not_exact)
+        limit = max(top_k, 2 * DEPTH) if any(map(quoted_phrases, queries)) else top_k
+        ranked = self._ranked(queries, limit=limit, filters=filters)
+        return [self._answer(query, matches, top_k) for query, matches in zip(queries, ranked, strict=True)]
 
     def ranked_matches(
         self,
@@ -105,36 +97,78 @@ class SearchKnowledge:
         `mode` selects the legs of the search, `without` switches off rules of understanding. `expected` is the id of
         a chunk that is scored wherever it ranks.
         """
-        vocabulary = vocabulary_of(self.version.vocabulary)
-        words = self.lexicon.look_up(query, lexicon_lookup(query, vocabulary), filters)
-        if (newer := self.newer(words.live)) is not None:
-            return newer.ranked_matches(
-                query, limit=limit, filters=filters, mode=mode, without=without, expected=expected
-            )
-        question = analyze_query(query, words, vocabulary, without=without)
-        vector, degraded = question_vector(self.embedder, question.text, mode=mode)
-        asked = Question(
-            vector=vector,
-            slots=question.slots if mode != "vectors" else (),
-            folder_slots=question.folder_slots if mode != "vectors" else {},
-            version=self.version,
-            filters=filters,
-            limit=limit,
-            expected=expected,
-            wants_example=question.wants_example,
-        )
-        return RankedMatches(question, asked, self.index.answer(asked), degraded)
+        return self._ranked([query], limit=limit, filters=filters, mode=mode, without=without, expected=expected)[0]
 
-    def _hit(self, match: Match, vocabulary: Vocabulary) -> Hit:
+    def _ranked(
+        self,
+        queries: Sequence[str],
+        *,
+        limit: int,
+        filters: Filters,
+        mode: SearchMode = "both",
+        without: Set[str] = frozenset(),
+        expected: str | None = None,
+    ) -> list[RankedMatches]:
+        pages = self.pages(None)
+        words = self._words(queries, pages, filters)
+        if (live := self.pages(words[0].live)) is not pages:
+            # Another index version was activated. It may have another vocabulary.
+            pages, words = live, self._words(queries, live, filters)
+        vocabulary = vocabulary_of(pages.version.vocabulary)
+        questions = [
+            analyze_query(query, known, vocabulary, without=without)
+            for query, known in zip(queries, words, strict=True)
+        ]
+        vectors, degraded = question_vectors(pages.embedder, [question.text for question in questions], mode=mode)
+        ranked: list[RankedMatches] = []
+        for question, vector in zip(questions, vectors, strict=True):
+            request = Question(
+                vector=vector,
+                slots=question.slots if mode != "vectors" else (),
+                folder_slots=question.folder_slots if mode != "vectors" else {},
+                version=pages.version,
+                filters=filters,
+                limit=limit,
+                expected=expected,
+                wants_example=question.wants_example,
+                asks_nothing=question.asks_nothing,
+            )
+            ranked.append(RankedMatches(question, request, pages.chunks.matches(request), degraded))
+        return ranked
+
+    def _words(self, queries: Sequence[str], pages: SearchedPages, filters: Filters) -> list[LexiconEntries]:
+        vocabulary = vocabulary_of(pages.version.vocabulary)
+        return [self.lexicon.look_up(query, lexicon_lookup(query, vocabulary), filters) for query in queries]
+
+    def _answer(self, query: str, ranked: RankedMatches, top_k: int) -> KnowledgeAnswer:
+        phrases = quoted_phrases(query)
+        exact = [match for match in ranked.matches if _has(match, phrases)][:top_k] if phrases else []
+        is_weak = ranked.is_refused and not exact
+        results = exact or shown(ranked.matches[:top_k], is_weak=is_weak)
+        vocabulary = vocabulary_of(ranked.version.vocabulary)
+        hits = tuple(self._hit(match, vocabulary, ranked.understood) for match in results)
+        question = ranked.understood.with_results(match.ranked.words.matched for match in results)
+        not_exact = _NOT_EXACT.format(" ".join(f"“{phrase}”" for phrase in phrases)) if phrases and not exact else None
+        not_in_scope = self._not_in_scope(ranked, hits)
+        return KnowledgeAnswer(question, hits, is_weak, ranked.degraded, not_exact, not_in_scope)
+
+    def _not_in_scope(self, ranked: RankedMatches, hits: Sequence[Hit]) -> tuple[str, ...]:
+        """Returns the specifics of a question that no text has, among those that no result has."""
+        lacking = [each for each in ranked.understood.specifics if all(each.text in hit.missing for hit in hits)]
+        if not lacking or not hits:
+            return ()
+        return absent(lacking, lambda terms: self.pages(None).chunks.chunks.has_terms(terms, ranked.asked.filters))
+
+    def _hit(self, match: Match, vocabulary: Vocabulary, question: AnalyzedQuery) -> Hit:
         body = plain_text(match.body)
         matched = matched_words(f"{match.title}\n{body}", match.ranked.words.matched, vocabulary)
         return Hit(
             id=match.id,
             url=link(match.material, match.anchor, self.base_url, text=match.content),
             title=match.title,
-            content=match.content,
+            content=with_links(match.content, match.material, self.base_url, to_pages=False),
             excerpt=excerpt(body, around=matched),
-            learns=_shown_learns(match),
+            learns=match.learns,
             learns_by=learns_author(match.learns_source),
             similarity=match.ranked.similarity,
             type=match.type,
@@ -144,24 +178,19 @@ class SearchKnowledge:
             level=match.level,
             language=match.language,
             matched=matched,
+            missing=missing_from(author_text(match), question),
         )
 
 
-def _shown_learns(match: Match) -> tuple[str, ...]:
-    """Returns the whole list of an author or a model; of the items that rules made, the shortest.
-
-    An item that only names the title again is none, if there is another.
-    """
-    if match.learns_source not in ("rules", "provisional"):
-        return match.learns
-    others = [item for item in match.learns if match.title not in item]
-    return (min(others or match.learns, key=len),)
+def author_text(match: Match) -> str:
+    """Returns what the author wrote of a chunk: its headings and its text."""
+    return "\n".join(filter(None, (match.page_title, match.section, match.title, plain_text(match.content))))
 
 
 def quoted_phrases(query: str) -> list[str]:
     """Returns the phrases of a question in quotation marks."""
-    found = (next(filter(None, groups)) for groups in _QUOTED.findall(query))
-    return [phrase for phrase in found if phrase == phrase.strip()]
+    phrases = (next(filter(None, groups)) for groups in _QUOTED.findall(query))
+    return [phrase for phrase in phrases if phrase == phrase.strip()]
 
 
 def _has(match: Match, phrases: Sequence[str]) -> bool:

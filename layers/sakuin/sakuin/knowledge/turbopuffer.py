@@ -1,6 +1,7 @@
 """Explanations in turbopuffer: their rows, and the search for candidates among them.
 
-Postgres keeps the texts and says which rows are current: docs/decisions/0148-pages-on-turbopuffer.md.
+Postgres keeps the texts and says which rows are current:
+docs/decisions/0484-turbopuffer-for-tables-and-large-libraries.md.
 """
 
 import json
@@ -8,42 +9,43 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from typing import Any
 
-from turbopuffer.types import AttributeSchemaParam
+from turbopuffer.types import AttributeSchemaParam, Row
 
 from sakuin.errors import NotFound
 from sakuin.knowledge.model import Filters, KnowledgeChunk, PageChange, stored_impact
 from sakuin.knowledge.postgres_search import DEPTH, PostgresChunks, Question
-from sakuin.language.indexing import frequency_of
+from sakuin.language.impacts import frequency_of
 from sakuin.platform.embedding import unpacked
 from sakuin.platform.run_all import in_portions
 from sakuin.platform.supabase.client import Client, answer, call
+from sakuin.platform.turbopuffer.client import MAX_DELETED_ROWS, TurbopufferRows, parts
 from sakuin.platform.turbopuffer.documents import (
-    PASSAGES_A_ROW,
     TERM_BYTES,
-    Row,
     SearchedRow,
+    columns,
     cosine,
-    cosines,
+    evidence,
     leg,
+    nearest_leg,
+    numbers_of,
     passage_id,
     ranks,
-    rows_named,
     sent_term,
-    sent_vector,
+    stored_forms,
     terms_schema,
     words_leg,
 )
-from sakuin.platform.turbopuffer.rows import MAX_DELETED_ROWS, TurbopufferRows, parts
 from sakuin.retrieval.vectors import text_hash
 
 _FILTERED: AttributeSchemaParam = {"type": "string", "filterable": True}
-_ATTRIBUTES: dict[str, AttributeSchemaParam] = {
+ATTRIBUTES: dict[str, AttributeSchemaParam] = {
     # As often as in the whole text, weighted and normalized: BM25 without another normalization is then the sum of the
     # weights that Postgres has for the same words.
     "terms": terms_schema(TERM_BYTES, k1=1.0, b=0.0),
-    # A line with the weights of the terms, then these, a line each.
+    # The weights of the same terms, as `columns` has them.
     "impacts": {"type": "string", "filterable": False},
     **dict.fromkeys(("type", "category", "level", "material"), _FILTERED),
     "folders": {"type": "[]string", "filterable": True},
@@ -84,8 +86,8 @@ class StoredPages:
             # A page of several portions is applied only if no other change came between them.
             generation = staged["generation"] if generation is None else generation
             for space, vectors in staged["spaces"].items():
-                rows = [_searched(id, chunk, vectors[id], generation + 1) for id, chunk in portion if id in vectors]
-                self.rows.write(namespace(self.library, space), rows, _ATTRIBUTES)
+                rows = [searched_row(id, chunk, vectors[id], generation + 1) for id, chunk in portion if id in vectors]
+                self.rows.write(namespace(self.library, space), rows, ATTRIBUTES)
         return [{"row_id": id, "staged_at": generation} for id in ids]
 
     def sweep(self) -> int:
@@ -93,8 +95,8 @@ class StoredPages:
         for space in self._abandoned():
             self.rows.delete_namespace(namespace(self.library, space))
         before = (datetime.now(UTC) - _STAGED).isoformat()
-        others = self.client.table("stored_row").select("*").is_null("id").lt("changed_at", before)
-        portion = answer(others.order("changed_at").limit(MAX_DELETED_ROWS))
+        staged = self.client.table("stored_row").select("*").is_("id", "null").lt("changed_at", before)
+        portion = answer(staged.order("changed_at").limit(MAX_DELETED_ROWS))
         together: dict[tuple[str, int], list[str]] = {}
         for row in portion:
             together.setdefault((row["space"], row["generation"]), []).append(row["row_id"])
@@ -103,32 +105,37 @@ class StoredPages:
             call(self.client, "forget_rows", {"p_space": space, "p_generation": generation, "p_rows": ids})
         return len(portion)
 
-    def forget_lost(self, after: str, *, limit: int) -> None:
-        """Records which rows of `limit` materials after `after` are lost, so that these count as broken."""
-        for space, ids in call(self.client, "current_rows", {"p_after": after, "p_limit": limit}).items():
+    def lacking(self, after: str, *, limit: int, dry_run: bool) -> tuple[list[str], str | None]:
+        """Returns which of `limit` materials after `after` lack rows, and where the next begin.
+
+        Unless `dry_run`, it records the lost rows: reindexing the materials stores them again.
+        """
+        recorded = call(self.client, "current_rows", {"p_after": after, "p_limit": limit})
+        lacking = set(recorded["lacking"])
+        for space, material_of in recorded["rows"].items():
             name = namespace(self.library, space)
             # What is not indexed yet is not visible, and not lost.
             if not self.rows.is_indexed(name):
                 continue
             table = self.client.table("stored_row")
-            for part in parts(ids, _IDS_A_REQUEST):
-                lost = set(part) - self.rows.present(name, part)
-                if lost:
-                    answer(
-                        table.update({"id": None, "changed_at": "now"}).eq("space", space).in_("row_id", sorted(lost))
-                    )
+            for part in parts(list(material_of), _IDS_A_REQUEST):
+                lost = sorted(set(part) - self.rows.present(name, part))
+                lacking |= {material_of[row] for row in lost}
+                if lost and not dry_run:
+                    answer(table.update({"id": None, "changed_at": "now"}).eq("space", space).in_("row_id", lost))
+        return sorted(lacking), recorded["next"]
 
     def _abandoned(self) -> list[str]:
         """Returns the spaces that no index version has, while their vectors are being deleted in Postgres."""
         versions = self.client.table("page_index_version").select("space,index_version(live)")
         recorded = answer(versions.like("space", "turbopuffer-%"))
-        kept = {row["space"] for row in recorded if row["index_version"]}
+        recorded_spaces = {row["space"] for row in recorded if row["index_version"]}
         # Before the first index version is added, all of them are written to.
         if not answer(self.client.table("index_version").select("live").limit(1)):
             return []
         return [
             space
-            for space in sorted({row["space"] for row in recorded} - kept)
+            for space in sorted({row["space"] for row in recorded} - recorded_spaces)
             if answer(self.client.table("knowledge_vector").select("text_hash").eq("space", space).limit(1))
         ]
 
@@ -142,50 +149,46 @@ class TurbopufferChunks:
     library: str
 
     def candidates(self, question: Question) -> dict[str, Any]:
-        vector = None if question.vector is None else sent_vector(question.vector)
-        meaning, filters = vector and ("vector", "ANN", vector), _filters(question.filters)
-        queries: dict[str, Any] = {"nearest": meaning and leg(meaning, _all(filters), PASSAGES_A_ROW * DEPTH)}
+        vector = None if question.vector is None else list(question.vector)
+        filters = _filters(question.filters)
+        queries: dict[str, Any] = {"nearest": nearest_leg(vector, _all(filters), DEPTH)}
         folders = ("", *question.folder_slots)
         for folder in folders:
             words = words_leg([slot.terms for slot in question.slots_of(folder)], "")
             queries[f"/{folder}"] = words and leg(words, _all([*filters, *_of_folder(folder, folders)]), DEPTH)
-        legs = self._answers(question, queries)
+        answers = partial(self._answers, question)
+        legs = answers(queries)
         nearest = ranks(legs["nearest"], DEPTH)
         scored = [row for name, rows in legs.items() if name != "nearest" for row in rows]
         matching = ranks(sorted(scored, key=lambda row: (-float(row["$dist"]), str(row["id"]))), DEPTH)
-        found = self.postgres.stored_candidates(question, [*{**nearest, **matching}])
+        candidates = self.postgres.stored_candidates(question, [*{**nearest, **matching}])
 
-        near, ids = cosines(legs["nearest"]), [row["row"] for row in found["candidates"] if row["row"]]
-        far = [] if vector is None else [id for id in ids if id not in near]
-        sample = {passage_id(row, number): language for row, number, language in found["sample"]}
-        evidence = self._answers(
-            question,
-            {
-                "rows": ids and rows_named(ids, None, include_attributes=["impacts"]),
-                "far": far and rows_named(far, vector, of="chunk"),
-                "sample": ids and sample and vector is not None and rows_named([*sample], vector),
-            },
-        )
-        near |= cosines(evidence["far"])
+        ids = [row["row"] for row in candidates["candidates"] if row["row"]]
+        sample = {passage_id(row, number): language for row, number, language in candidates["sample"]}
+        hits = evidence(answers, ids, vector, legs["nearest"], attribute="impacts", sample=[*sample])
         slots = [slot for folder in folders for slot in question.slots_of(folder)]
-        forms = {sent_term(term): term for slot in slots for term in slot.terms}
-        impacts = {str(row["id"]): _impacts(row, forms) for row in evidence["rows"]}
-        return found | {
-            "cosines": [(sample[str(each["id"])], cosine(each)) for each in evidence["sample"]],
+        forms = stored_forms(term for slot in slots for term in slot.terms)
+        return candidates | {
+            "cosines": [(sample[str(each["id"])], cosine(each)) for each in hits.sample],
             "candidates": [
                 row
                 | {
-                    "cosine": near.get(row["row"]),
+                    "cosine": hits.cosines.get(row["row"]),
                     "nearest_rank": nearest.get(row["row"]),
                     "matching_rank": matching.get(row["row"]),
-                    "impacts": impacts.get(row["row"], {}),
+                    "impacts": numbers_of(hits.rows[row["row"]]["impacts"], forms)[1]
+                    if row["row"] in hits.rows
+                    else {},
                 }
-                for row in found["candidates"]
+                for row in candidates["candidates"]
             ],
         }
 
     def texts(self, ids: Sequence[str]) -> dict[str, dict[str, Any]]:
         return self.postgres.texts(ids)
+
+    def has_terms(self, terms: Sequence[Sequence[str]], filters: Filters) -> list[bool]:
+        return self.postgres.has_terms(terms, filters)
 
     def _answers(self, question: Question, queries: Mapping[str, Any]) -> Mapping[str, Sequence[Row]]:
         with suppress(NotFound):
@@ -199,9 +202,8 @@ def row_id(chunk: KnowledgeChunk) -> str:
     return text_hash(json.dumps(searched, ensure_ascii=False, sort_keys=True))[:32]
 
 
-def _searched(id: str, chunk: KnowledgeChunk, vectors: Sequence[str], generation: int) -> SearchedRow:
+def searched_row(id: str, chunk: KnowledgeChunk, vectors: Sequence[str], generation: int) -> SearchedRow:
     impacts = {sent_term(term): impact for term, impact in sorted(chunk.words.impacts.items())}
-    weights = [str(stored_impact(impact)) for impact in impacts.values()]
     segments = chunk.material.split("/")
     filters = {"type": chunk.type, "category": chunk.category, "level": chunk.level, "material": chunk.material}
     return SearchedRow(
@@ -211,15 +213,9 @@ def _searched(id: str, chunk: KnowledgeChunk, vectors: Sequence[str], generation
         filters | {"folders": ["/".join(segments[:depth]) for depth in range(1, len(segments))]},
         {
             "terms": [term for term, impact in impacts.items() for _ in range(max(1, round(frequency_of(impact))))],
-            "impacts": "\n".join([" ".join(weights), *impacts]),
+            "impacts": columns(map(stored_impact, impacts.values()), impacts),
         },
     )
-
-
-def _impacts(row: Row, forms: Mapping[str, str]) -> dict[str, int]:
-    """Returns the weights in a row of the terms of `forms`, by their stored form."""
-    weights, *terms = str(row["impacts"]).split("\n")
-    return {forms[term]: int(weight) for term, weight in zip(terms, weights.split(" "), strict=False) if term in forms}
 
 
 def _passages(row: tuple[str, KnowledgeChunk]) -> int:

@@ -3,43 +3,22 @@
 import shlex
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import islice
-from typing import Literal
+from typing import Any
 from urllib.parse import quote
 
-from sakuin.knowledge.learns.from_text import language_of_text, names_action
+from sakuin.knowledge.learns.actions import language_of_text, names_action
 from sakuin.knowledge.learns.writer import LEARNS_MAX, LEARNS_MIN, clean_learns
 from sakuin.knowledge.model import Collapse
 from sakuin.knowledge.names import SYNONYMS_FILE
-from sakuin.knowledge.page import EMBEDDED_LENGTH, Page, type_of_anchor
+from sakuin.knowledge.page import EMBEDDED_LENGTH, Finding, IndexedChunk, Page, Severity, type_of_anchor
 from sakuin.language.unicode_text import is_japanese
-from sakuin.texts.catalogue import coded, counted
-
-Severity = Literal["error", "warning", "info"]
+from sakuin.texts.catalogue import coded, counted, stored
 
 # How many titles a finding names, and how many findings of a page are recorded.
 _NAMED, _RECORDED = 5, 100
-
-
-@dataclass(frozen=True, slots=True)
-class Finding:
-    """One thing to correct. `rule` is a fixed kebab-case name, `message` tells the author what to do."""
-
-    severity: Severity
-    rule: str
-    material: str
-    anchor: str | None
-    message: str
-
-
-@dataclass(frozen=True, slots=True)
-class IndexedChunk:
-    """An indexed chunk. `learns_given` are the author's items as in the file, None without them."""
-
-    anchor: str
-    learns: tuple[str, ...]
-    learns_given: tuple[str, ...] | None = None
+# So many words of a page, and so much of what is searched, are reported if they are lost, with so many characters.
+_LOST, _LOST_SHARE, _SHOWN = 20, 0.01, 80
 
 
 def findings_of_page(
@@ -52,20 +31,22 @@ def findings_of_page(
     chunks = indexed or ()
     return (
         *_missing_anchors(material, page, chunks),
-        *(_sections(material, page, chunks) if page.by_headings else _not_indexed(material, page, chunks)),
+        *_not_indexed(material, page, chunks),
+        *_sections(material, page, chunks),
         *_page_settings(material, page),
         *_duplicate_ids(material, page),
         *_unnamed_boxes(material, page, "error" if strict else "warning"),
         *poor_learns(material, chunks),
         *_broken_links(material, page),
         *_long_explanations(material, page),
+        *_much_left_out(material, page),
     )
 
 
-def recorded(findings: Iterable[Finding]) -> list[Mapping[str, str | None]]:
+def recorded(findings: Iterable[Finding]) -> list[Mapping[str, Any]]:
     """Returns the first findings about a page, as they are recorded with it."""
     return [
-        {"severity": one.severity, "rule": one.rule, "anchor": one.anchor, "message": one.message}
+        {"severity": one.severity, "rule": one.rule, "anchor": one.anchor, "message": stored(one.message)}
         for one in islice(findings, _RECORDED)
     ]
 
@@ -115,22 +96,21 @@ def _not_indexed(material: str, page: Page, chunks: Iterable[IndexedChunk]) -> I
     indexed = {chunk.anchor for chunk in chunks}
     explained = {explanation.anchor for explanation in page.explanations}
     for anchor in dict.fromkeys(anchor for anchor in page.ids if type_of_anchor(anchor)):
-        if anchor in indexed:
+        if anchor in indexed or anchor in page.places:
             continue
         code = "not_indexed" if anchor in explained else "cannot_be_indexed"
         yield Finding("warning", "not-indexed", material, anchor, coded(f"finding.{code}", anchor=anchor))
 
 
 def _sections(material: str, page: Page, chunks: Sequence[IndexedChunk]) -> Iterator[Finding]:
-    """Yields what is particular to a page without a semantic id."""
-    count = len(page.explanations)
-    if not count:
+    """Yields what is particular to the sections of a page, and to a page without a semantic id."""
+    sections = {explanation.anchor for explanation in page.explanations if explanation.is_section}
+    if page.by_headings and not page.explanations:
         yield Finding("warning", "nothing-indexed", material, None, coded("finding.nothing_indexed"))
-        return
-    yield Finding("info", "page-by-headings", material, None, coded("finding.by_headings"))
-    missing = {explanation.anchor for explanation in page.explanations} - {chunk.anchor for chunk in chunks}
-    if missing:
-        said = coded("finding.some_not_indexed", missing=len(missing), all=counted("explanation", count))
+    elif page.by_headings:
+        yield Finding("info", "page-by-headings", material, None, coded("finding.by_headings"))
+    if missing := sections - {chunk.anchor for chunk in chunks}:
+        said = coded("finding.some_not_indexed", missing=len(missing), all=counted("explanation", len(sections)))
         yield Finding("warning", "not-indexed", material, None, said)
     if titles := page.unanchored_headings:
         named = ", ".join(f'"{title}"' for title in titles[:_NAMED])
@@ -196,3 +176,12 @@ def _long_explanations(material: str, page: Page) -> Iterator[Finding]:
             anchor = explanation.anchor
             said = coded("finding.long_explanation", anchor=anchor, count=length, most=EMBEDDED_LENGTH)
             yield Finding("warning", "long-explanation", material, anchor, said)
+
+
+def _much_left_out(material: str, page: Page) -> Iterator[Finding]:
+    words = page.words
+    hidden = sum(count for reason, count in words.left_out.items() if reason in ("hidden", "furniture"))
+    if words.lost >= max(_LOST, _LOST_SHARE * words.searched) or hidden > words.searched:
+        first = " / ".join(text[:_SHOWN] for text in words.first_lost)
+        said = coded("finding.much_left_out", words=str(words), first=f" {first}" if first else "")
+        yield Finding("warning", "much-left-out", material, None, said)

@@ -40,8 +40,8 @@ def character_grams(text: str) -> list[str]:
 def _patterns(marks: str) -> tuple[re.Pattern[str], re.Pattern[str]]:
     """Returns what matches a run of letters, and a letter with its marks, of a text with `marks`."""
     letter = f"[^\\W_{_DENSE}]"
-    some = f"(?:{letter}|[{marks}])" if marks else letter
-    return re.compile(f"([{_DENSE}]{{2,}})|({some}{{3,}})"), re.compile(f".[{marks}]*" if marks else ".")
+    pattern = f"(?:{letter}|[{marks}])" if marks else letter
+    return re.compile(f"([{_DENSE}]{{2,}})|({pattern}{{3,}})"), re.compile(f".[{marks}]*" if marks else ".")
 
 
 def _in_word(word: str) -> list[str]:

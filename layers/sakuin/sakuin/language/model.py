@@ -93,9 +93,22 @@ class LexiconEntries:
         """Returns what the SQL functions `lexicon_entries` and `table_lexicon_entries` answer."""
         spellings, similar = ({word: tuple(forms) for word, forms in row[kind].items()} for kind in ("written", "near"))
         groups: dict[str, list[tuple[str, ...]]] = {}
-        for each in row["synonyms"]:
-            groups.setdefault(each["folder"], []).append(tuple(each["phrases"]))
+        for group in row["synonyms"]:
+            groups.setdefault(group["folder"], []).append(tuple(group["phrases"]))
         return cls(spellings, similar, groups, frozenset(row["known"]), row["live"])
+
+
+# number: 1,046 and 第四条; code: CVE-2024-3094, set_cookie(), macOS, ISO; name: 佐藤, Marseille.
+SpecificKind = Literal["number", "code", "name"]
+
+
+@dataclass(frozen=True, slots=True)
+class Specific:
+    """A number, a code or a name of a question, as typed. `forms` are what a text may have of it."""
+
+    text: str
+    kind: SpecificKind
+    forms: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +118,8 @@ class AnalyzedQuery:
     `text` is embedded, `slots` are searched by words; for the pages below a folder of `folder_slots`, its slots are.
     `steps` explain the changes, `understood_as` is the question with them (None without changes). With `wants_example`,
     examples rank without their usual penalty. `known` are the typed words that the index has, `changed` those of them
-    that are not searched as typed. `added` are the searched words that no typed word has.
+    that are not searched as typed. `added` are the searched words that no typed word has. `specifics` are what a
+    text in the question's `language` has to have. `asks_nothing`: it has stop words or signs alone.
     """
 
     query: str
@@ -118,6 +132,9 @@ class AnalyzedQuery:
     changed: tuple[str, ...] = ()
     added: tuple[str, ...] = ()
     folder_slots: Mapping[str, tuple[Slot, ...]] = field(default_factory=dict)
+    specifics: tuple[Specific, ...] = ()
+    language: str = "/"
+    asks_nothing: bool = False
 
     def with_results(self, matched: Iterable[Collection[str]]) -> "AnalyzedQuery":
         """Returns the question with `understood_as` only if a result has an added word; `matched` has those of each."""

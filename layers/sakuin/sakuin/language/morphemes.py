@@ -51,8 +51,8 @@ _LATIN = re.compile(r"[a-zà-ɏ][a-zà-ɏ']*")
 class Morpheme:
     """A piece of a text with its terms, and its reading in katakana (a space if it has none).
 
-    `part`: UniDic's part of speech. `is_noun`: can be part of a compound noun. `may_begin`: can be the first part.
-    `is_known`: is in the dictionary. Particles and signs have no terms.
+    `part`, `kind`: UniDic's part of speech and its subdivision. `is_noun`: can be part of a compound noun. `may_begin`:
+    can be the first part. `is_known`: is in the dictionary. Particles and signs have no terms.
     """
 
     surface: str
@@ -62,6 +62,7 @@ class Morpheme:
     is_noun: bool
     may_begin: bool
     is_known: bool
+    kind: str
 
 
 def morphemes(text: str) -> Iterator[list[Morpheme]]:
@@ -106,8 +107,8 @@ class _Analyzer:
     def _read(self, item: SudachiMorpheme) -> Morpheme:
         if len(self._known) == _MOST_KNOWN:
             self._known.clear()
-        surface, part = item.surface(), item.part_of_speech()[0]
-        morpheme = _morpheme(surface, item.normalized_form(), item.reading_form(), part, is_unknown=item.is_oov())
+        surface, (part, kind, *_) = item.surface(), item.part_of_speech()
+        morpheme = _morpheme(surface, item.normalized_form(), item.reading_form(), part, kind, is_unknown=item.is_oov())
         self._known[item.word_id(), surface] = morpheme
         return morpheme
 
@@ -131,12 +132,12 @@ def _analyzer() -> _Analyzer:
     return _Analyzer()
 
 
-def _morpheme(surface: str, normal: str, reading: str, part: str, *, is_unknown: bool) -> Morpheme:
+def _morpheme(surface: str, normal: str, reading: str, part: str, kind: str, *, is_unknown: bool) -> Morpheme:
     is_other = is_unknown and part in _SIGNS and not _FOREIGN.fullmatch(surface)
     terms = _terms_of_other_scripts(surface) if is_other else _terms(surface, normal, part)
     reading = _reading(surface, normal, reading, part)
     may_begin = bool(terms) and part != "接尾辞" and reading != " "
-    return Morpheme(surface, terms, reading, part, part in _NOUNS, may_begin, not is_unknown)
+    return Morpheme(surface, terms, reading, part, part in _NOUNS, may_begin, not is_unknown, kind)
 
 
 def _terms_of_other_scripts(surface: str) -> tuple[str, ...]:

@@ -17,6 +17,16 @@ _UNSTORABLE = re.compile("[\0\ud800-\udfff]")
 
 Group = tuple[str, ...]
 
+# Names that have other spellings on every site.
+SPELLINGS: tuple[Group, ...] = (
+    ("C#", "csharp", "c sharp"),
+    ("C++", "cpp", "c plus plus"),
+    ("F#", "fsharp", "f sharp"),
+    (".NET", "dotnet"),
+    ("斉藤", "斎藤", "齊藤", "齋藤"),
+    ("渡辺", "渡邊", "渡邉"),
+)
+
 
 def read_group(phrases: Iterable[tuple[str, str | None]], place: str, problems: list[str]) -> Group | None:
     """Returns the phrases of a group in NFC, None without two different ones; adds what is wrong to `problems`.
@@ -49,8 +59,8 @@ def check_groups(groups: Sequence[Sequence[str]]) -> list[Group]:
         phrases = ((f"groups[{number}][{place}]", phrase) for place, phrase in enumerate(group))
         parsed.append(read_group(phrases, f"groups[{number}]", problems))
     if problems:
-        more = f" And {len(problems) - _MOST_PROBLEMS} more." if len(problems) > _MOST_PROBLEMS else ""
-        raise Invalid(f"{' '.join(problems[:_MOST_PROBLEMS])}{more} Correct them and send all groups again.")
+        omitted = f" And {len(problems) - _MOST_PROBLEMS} more." if len(problems) > _MOST_PROBLEMS else ""
+        raise Invalid(f"{' '.join(problems[:_MOST_PROBLEMS])}{omitted} Correct them and send all groups again.")
     return [group for group in parsed if group]
 
 

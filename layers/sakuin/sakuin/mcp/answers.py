@@ -14,14 +14,15 @@ from pydantic import ValidationError
 
 from sakuin.arguments import sentence
 from sakuin.errors import Invalid, NotFound, Refused, Unavailable
+from sakuin.knowledge.markdown import before_link
 from sakuin.knowledge.names import has_host
 from sakuin.language.unicode_text import visible, with_escapes
 from sakuin.platform.telemetry import Meter
 from sakuin.retrieval.tokens import estimated_tokens
 
 Answer = dict[str, Any]
-# The form of an answer in its text; it may leave out what only programs need.
-TextForm = Callable[[Answer], Answer]
+# Returns an answer, or a part of one, as text.
+TextForm = Callable[[Answer], str]
 # Takes a question that was refused, or has a weak answer (True), and the id of the Tool; None is the library.
 RecordRefused = Callable[[str, str | None, bool], None]
 
@@ -51,24 +52,14 @@ def is_weak(similarities: Iterable[float]) -> bool:
     return max(similarities, default=1.0) < _WEAK
 
 
-def _whole(answer: Answer) -> Answer:
-    return answer
-
-
 def noted(answer: Answer) -> Answer:
     """Returns the answer with the note as its first member."""
     return {"note": NOTE} | answer | {"note": NOTE}
 
 
-def answered(answer: Answer, text_form: TextForm = _whole) -> CallToolResult:
-    """Returns the answer with the note as a result, for clients that read structured content or text."""
-    return unnoted(noted(answer), text_form)
-
-
-def unnoted(answer: Answer, text_form: TextForm = _whole) -> CallToolResult:
-    """Returns the answer as a result as it is, for clients that prescribe its members."""
-    text = TextContent(type="text", text=_compact(text_form(answer)))
-    return CallToolResult(content=[text], structured_content=answer)
+def result_of(answer: Answer, text_form: TextForm) -> CallToolResult:
+    """Returns an answer as a result, for clients that read structured content or text: each is enough alone."""
+    return CallToolResult(content=[TextContent(type="text", text=text_form(answer))], structured_content=answer)
 
 
 def failed(error: Exception) -> CallToolResult:
@@ -111,16 +102,22 @@ def add_link_note(answer: Answer, base_url: str, *, has_links: bool) -> None:
         answer["links"] = _RELATIVE_LINKS
 
 
-def bytes_of(answer: Answer, text_form: TextForm = _whole) -> int:
-    """Returns the size of an answer in UTF-8: as JSON, and its text as a string in JSON."""
-    text = _compact(text_form(answer))
+def add_not_in_scope(answer: Answer, specifics: Sequence[str], results: Sequence[Answer]) -> None:
+    """Says which specifics of a question no text has that the caller may search, unless a result has them."""
+    if absent := [each for each in specifics if all(each in result.get("missing", ()) for result in results)]:
+        answer["not_in_scope"] = absent
+
+
+def bytes_of(answer: Answer, text_form: TextForm | None = None) -> int:
+    """Returns the size of an answer in UTF-8: as JSON, and its text, by default of the same JSON, as a string in it."""
+    text = (text_form or as_json)(answer)
     return len(json.dumps(answer, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "backslashreplace")) + len(
         json.dumps(text, ensure_ascii=False).encode("utf-8", "backslashreplace")
     )
 
 
 def add_fitting(
-    answer: Answer, name: str, items: Sequence[Answer], *, optional: str = "", text_form: TextForm = _whole
+    answer: Answer, name: str, items: Sequence[Answer], *, optional: str = "", text_form: TextForm | None = None
 ) -> int:
     """Adds to `answer[name]` as many whole items as fit, at least one; returns how many.
 
@@ -159,6 +156,7 @@ def add_texts(answer: Answer, chunks: Sequence[Answer], *, offset: int) -> tuple
                 del beside["content"]
         fitting = _longest(text, lambda length: _fits(answer, {**first, "content": text[:length]}))
         if fitting < len(text):
+            fitting = before_link(text, fitting)
             answer["chunks"] = [{**first, "content": text[:fitting]}]
             return 0, offset + fitting
     shown = add_fitting(answer, "chunks", chunks)
@@ -175,7 +173,7 @@ def add_text(answer: Answer, text: str, *, max_tokens: int) -> int:
     length = _longest(text, fits)
     if length < len(text):
         line = text.rfind("\n", 0, length) + 1
-        length = line if line > length // 2 else length
+        length = line if line > length // 2 else before_link(text, length)
     answer["text"] = text[:length]
     return length
 
@@ -212,7 +210,8 @@ def visible_values(value: Any, exact: Collection[str] = ()) -> Any:
             return value
 
 
-def _compact(answer: Answer) -> str:
+def as_json(answer: Answer) -> str:
+    """Returns an answer as compact JSON."""
     # The text of a chunk stays exact.
     return with_escapes(json.dumps(answer, ensure_ascii=False, separators=(",", ":")))
 
@@ -222,16 +221,16 @@ def cursor_of(position: str, *asked: object) -> str:
     return f"{_digest(position, asked)}.{position}"
 
 
-def position_of(cursor: str, *asked: object, name: str = "cursor") -> str:
-    """Returns the position of a cursor, which is the argument `name`.
+def position_of(cursor: str, *asked: object) -> str:
+    """Returns the position of a cursor.
 
     Raises `Invalid` if it does not belong to what was `asked`.
     """
     digest, _, position = cursor.partition(".")
     if digest != _digest(position, asked):
         raise Invalid(
-            f"'{name}' does not belong to this call. Use the cursor of the last answer with the same other arguments, "
-            f"or leave '{name}' out to begin again"
+            "'cursor' does not belong to this call. Use the cursor of the last answer with the same other arguments, "
+            "or leave 'cursor' out to begin again"
         )
     return position
 

@@ -6,9 +6,8 @@ from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-from sakuin.errors import Forbidden, OverLimit, Unauthorized
+from sakuin.errors import Forbidden, NotFound, OverLimit, Unauthorized
 from sakuin.platform.keys import hash_of_key, is_key, known_hash
-from sakuin.platform.secrets import KeyRing
 from sakuin.platform.supabase.sign_in import SignIn
 from sakuin.tables.model import Endpoint
 
@@ -26,31 +25,28 @@ _SECONDS = 5.0
 _MAX_FAILURES = 20
 # Entries in memory; the oldest are removed first.
 _MAX_ENTRIES = 1000
-# The principals of keys and of users.
-_KEY, _USER = "key:", "user:"
 
 
 @dataclass(frozen=True, slots=True)
 class Caller:
     """Who asks: the endpoint, None for the library, of which the `folder` alone is read, if it is not empty.
 
-    `principal` is a key or a user, empty for everybody; `payer` is whose quotas are used: the project of an endpoint,
-    else the hash of the key or the user. `key` names the key in counters, without a person.
+    `payer` is whose quotas are used: the project of an endpoint, else the hash of the key or the user. `key` names the
+    key in counters, without a person. `is_public`: it has no key.
     """
 
     endpoint: Endpoint | None
     folder: str
-    principal: str = ""
-    payer: str = ""
-    key: str = ""
+    payer: str
+    key: str
+    is_public: bool = False
 
-
-def of_key(key_hash: str) -> str:
-    return _KEY + key_hash
-
-
-def of_user(user_id: str) -> str:
-    return _USER + user_id
+    @property
+    def search_endpoint(self) -> Endpoint:
+        """Returns the endpoint. Raises `NotFound` for a caller of the library."""
+        if self.endpoint is None:
+            raise NotFound("There is no such endpoint")
+        return self.endpoint
 
 
 @dataclass(slots=True)
@@ -152,27 +148,3 @@ class Users:
         if endpoint is None:
             raise Forbidden("You are no member of the project of such an endpoint. An owner can add you")
         return user, endpoint
-
-
-@dataclass(frozen=True, slots=True)
-class Callers:
-    """Finds what a principal may read now, as for its requests."""
-
-    keys: KeyRing
-    folder_of: Callable[[str], str]
-    endpoint_of_key: EndpointOf
-    endpoint_of_user: EndpointOfUser
-    opens_library: Callable[[], bool]
-
-    def find(self, principal: str, mcp_id: str | None) -> Caller:
-        """Returns the caller; `Unauthorized` if the key or the user has no access any more."""
-        is_key = principal.startswith(_KEY)
-        id = principal.removeprefix(_KEY if is_key else _USER)
-        endpoint = None
-        if mcp_id is not None:
-            endpoint = self.endpoint_of_key(mcp_id, id)[1] if is_key else self.endpoint_of_user(mcp_id, id)
-        elif id in self.keys.hashes(newer=True) if is_key else self.opens_library():
-            return Caller(None, self.folder_of(id) if is_key else "", principal)
-        if endpoint is None:
-            raise Unauthorized
-        return Caller(endpoint, "", principal)

@@ -55,7 +55,7 @@ class _Bucket:
 class RateLimiter:
     """Limits the searches of each principal in one worker. `per_minute` 0 means no limit.
 
-    `limit` is its name, and `what` the things that it counts.
+    `limit` is its name.
 
     Over all workers a principal has `per_minute` searches in a minute, and a hundredth of that for each worker.
     """
@@ -64,7 +64,6 @@ class RateLimiter:
     per_minute: int
     clock: Callable[[], float]
     limit: str = "queries_per_minute"
-    what: str = "searches"
     _buckets: dict[str, _Bucket] = field(default_factory=dict)
 
     def __call__(self, principal: str, searches: int) -> None:
@@ -76,7 +75,7 @@ class RateLimiter:
             self._fill(bucket, principal, max(searches - bucket.left, self.per_minute // _BLOCK_SHARE, 1))
         if bucket.left < searches:
             raise OverLimit(
-                f"The limit of {self.per_minute:,} {self.what} in a minute ({self.limit}) is reached",
+                f"The limit of {self.per_minute:,} searches in a minute ({self.limit}) is reached",
                 retry_after=max(1.0, bucket.until - self.clock()),
             )
         bucket.left -= searches

@@ -1,28 +1,26 @@
-"""The tools of the library, searches with Search Tools and the change feed over REST, for programs of plain HTTP."""
+"""The tools of the library and searches with Search Tools over REST, for programs of plain HTTP."""
 
 import json
-import re
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any
-from urllib.parse import parse_qs
 
+import anyio.to_thread
 from pydantic import ValidationError
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
 
-from sakuin.arguments import ChangesArguments, sentence
+from sakuin.arguments import sentence
 from sakuin.errors import Invalid
+from sakuin.mcp.admission import Admission
 from sakuin.mcp.answers import Answer
 from sakuin.mcp.callers import Caller
-from sakuin.mcp.changes.feed import ChangeFeed
-from sakuin.mcp.documents import ENDPOINT as PUBLIC_PATH
-from sakuin.mcp.documents import Document, Documents, is_document
 from sakuin.mcp.knowledge.tools import KnowledgeTools
 from sakuin.mcp.messages import questions_in
 from sakuin.mcp.search_tools import SearchTools
-from sakuin.platform.asgi import parsed_json
+from sakuin.platform.asgi import parsed_json, read_body
 
-PATH = "/mcp"
 # Paths of the library, and the tools that answer there.
 _TOOLS = {
     "/v1/search": "search_knowledge",
@@ -30,89 +28,41 @@ _TOOLS = {
     "/v1/find": "find_text",
     "/v1/feedback": "give_feedback",
 }
-_CHANGES = re.compile(r"/v1/(?:mcps/([^/]+)/)?changes")
-_TOOL_SEARCH = re.compile(r"/v1/mcps/([^/]+)/tools/([^/]+)/search")
+_TOOL_SEARCH = "/v1/mcps/{mcp_id}/tools/{tool_id}/search"
+
+# Answers the arguments of a caller; the request has the parameters of the path.
+Search = Callable[[Request, Caller, dict[str, Any]], Answer]
 
 
-@dataclass(frozen=True, slots=True)
-class Target:
-    """What a request is for: the endpoint `mcp_id`, over REST one Tool of it; the pages if it is None.
+def rest_routes(admission: Admission, knowledge: KnowledgeTools, search_tools: SearchTools) -> Iterator[Route]:
+    """Yields the routes, with the keys and the rate limits of MCP."""
 
-    `is_public`: the pages, for callers without a key. `is_feed`: what changed there. `tool`: of the pages, over REST.
-    `document` is the path of a document about the public library.
-    """
+    def ask_library(tool: str, _request: Request, caller: Caller, arguments: dict[str, Any]) -> Answer:
+        return knowledge.within(caller.folder).answer(tool, arguments)
 
-    mcp_id: str | None = None
-    tool_id: str | None = None
-    is_rest: bool = False
-    is_public: bool = False
-    is_feed: bool = False
-    tool: str = ""
-    document: str = ""
+    def ask_tool(request: Request, caller: Caller, arguments: dict[str, Any]) -> Answer:
+        return search_tools.search(caller.search_endpoint, request.path_params["tool_id"], arguments)
 
-    @property
-    def method(self) -> str:
-        """Returns the only method that the target has."""
-        return "GET" if self.is_feed or self.document else "POST"
+    for path, tool in _TOOLS.items():
+        yield Route(path, _endpoint(admission, partial(ask_library, tool)), methods=["POST"])
+    yield Route(_TOOL_SEARCH, _endpoint(admission, ask_tool), methods=["POST"])
 
 
-def target_of(path: str) -> Target:
-    if is_document(path):
-        return Target(is_rest=True, is_public=True, document=path)
-    path = path.rstrip("/")
-    if path in (PATH, PUBLIC_PATH):
-        return Target(is_public=path == PUBLIC_PATH)
-    if path in _TOOLS:
-        return Target(is_rest=True, tool=_TOOLS[path])
-    if match := _CHANGES.fullmatch(path):
-        return Target(match[1], is_rest=True, is_feed=True)
-    match = _TOOL_SEARCH.fullmatch(path)
-    return Target(match[1], match[2], is_rest=True) if match else Target(path.removeprefix(f"{PATH}/"))
+def _endpoint(admission: Admission, search: Search) -> Callable[[Request], Any]:
+    async def endpoint(request: Request) -> Response:
+        body = await read_body(request.receive, max_bytes=admission.longest_body)
 
+        def answer() -> bytes:
+            admitted = admission.caller(request.headers, request.path_params.get("mcp_id"))
+            caller = admission.enter(admitted, body)
+            admission.take(caller, 1)
+            arguments = parsed_json(body or b"")
+            admission.take(caller, questions_in(arguments) - 1)
+            return _answer(partial(search, request, caller), arguments)
 
-@dataclass(frozen=True, slots=True)
-class RestSearch:
-    """Answers for the tools of the library and Search Tools, with changes, and with documents of the public library."""
+        return Response(await anyio.to_thread.run_sync(answer), media_type="application/json")
 
-    knowledge: KnowledgeTools
-    tools: SearchTools
-    changes: ChangeFeed
-
-    def __call__(
-        self, target: Target, caller: Caller, body: bytes, query: bytes, address: str, take: Callable[[int], None]
-    ) -> Document:
-        """Returns the media type of the answer and its bytes; raises the errors of the search.
-
-        `query` are the parameters of a GET; `address` is that of the deployment. `take` takes so many searches of the
-        caller; it raises `OverLimit`.
-        """
-        take(1)
-        if target.document:
-            return Documents(self.knowledge)(target.document, parameters_of(query), address, partial(take, 1))
-        arguments = parameters_of(query) if target.is_feed else parsed_json(body)
-        if more := questions_in(arguments) - 1:
-            take(more)
-        return "application/json", _answer(self._search(target, caller), arguments)
-
-    def _search(self, target: Target, caller: Caller) -> Callable[[dict[str, Any]], Answer]:
-        endpoint, tool_id = caller.endpoint, target.tool_id
-        if target.is_feed:
-            feed = self.changes.within(caller.folder)
-            return lambda asked: feed(endpoint, ChangesArguments.model_validate(asked))
-        if endpoint is None or tool_id is None:
-            return partial(self.knowledge.within(caller.folder).answer, target.tool)
-        return partial(self.tools.search, endpoint, tool_id)
-
-
-def parameters_of(query: bytes) -> dict[str, Any]:
-    """Returns the parameters of a query string: `kind` as a list, each other once. Raises `Invalid` for others."""
-    try:
-        values = parse_qs(query.decode("ascii"), keep_blank_values=True, errors="strict", max_num_fields=20)
-    except ValueError as error:
-        raise Invalid("The query string cannot be read: send at most 20 parameters, percent-encoded") from error
-    if repeated := sorted(name for name, several in values.items() if len(several) > 1 and name != "kind"):
-        raise Invalid(f"Send {repeated[0][:64]!r} once")
-    return {name: several if name == "kind" else several[0] for name, several in values.items()}
+    return endpoint
 
 
 def _answer(search: Callable[[dict[str, Any]], Answer], arguments: Any) -> bytes:

@@ -1,90 +1,61 @@
-"""The servers of the MCP SDK: one for the knowledge tools, one for Search Tools."""
+"""The servers of the MCP SDK for one request: its caller's tools of the library, or the Search Tools of an endpoint."""
 
+import logging
 from collections.abc import Callable
-from dataclasses import replace
-from typing import Any
+from functools import partial
+from typing import Any, TypeVar
 
 import anyio.to_thread
 from mcp import MCPError
 from mcp.server import CacheHint, Server
-from mcp_types import INVALID_PARAMS, CallToolRequestParams, CallToolResult, ListToolsResult
+from mcp_types import INTERNAL_ERROR, INVALID_PARAMS, CallToolRequestParams, CallToolResult, ListToolsResult, Tool
 
+from sakuin import __version__
 from sakuin.mcp.callers import Caller
-from sakuin.mcp.changes.event_types import EventTypes
-from sakuin.mcp.changes.events import WebhookMethods, add_events, change_handshake
-from sakuin.mcp.knowledge.schemas import INSTRUCTIONS
 from sakuin.mcp.knowledge.tools import KnowledgeTools
-from sakuin.mcp.resources import add_resources
-from sakuin.mcp.search_tools import INSTRUCTIONS as SEARCH_INSTRUCTIONS
-from sakuin.mcp.search_tools import SearchTools
+from sakuin.mcp.search_tools import INSTRUCTIONS, SearchTools
+from sakuin.platform.asgi import request_id_of
 
-# The key of a request's caller in its scope.
-CALLER = "sakuin.caller"
+# Their answers have the instructions.
+_HANDSHAKES = ("initialize", "server/discover")
 _TOOLS_TTL_MS = 60_000
 # The Tools of an endpoint may change at any time, and an unbound Tool must not be listed.
 _BOUND_TOOLS_TTL_MS = 0
 _DISCOVER_TTL_MS = 3_600_000
 
-# `KnowledgeTools` or `SearchTools` for a caller, and the first arguments of their methods `listed` and `call`.
-Own = tuple[Any, tuple[Any, ...]]
+T = TypeVar("T")
+
+logger = logging.getLogger(__name__)
 
 
-def knowledge_server(
-    tools: KnowledgeTools, version: str, events: EventTypes | None = None, webhooks: WebhookMethods | None = None
-) -> Server[Any]:
-    """Returns the server of the knowledge endpoint, with `events` if there are any."""
-
-    def own(caller: Caller) -> KnowledgeTools:
-        """Returns the tools of a caller. Nobody without a key counts anything."""
-        within = tools.within(caller.folder)
-        return within if caller.principal else replace(within, has_feedback_tool=False)
-
-    async def instruct(context: Any, answer: dict[str, Any]) -> dict[str, Any]:
-        return answer | {"instructions": await anyio.to_thread.run_sync(own(_caller(context)).instructions)}
-
-    server = _server(
-        ("sakuin", "Sakuin"), version, INSTRUCTIONS, lambda caller: (own(caller), ()), tools.input_schema, _TOOLS_TTL_MS
-    )
-    add_resources(server, lambda context: tools.within(_caller(context).folder))
-    change_handshake(server, instruct)
-    if events is not None:
-        add_events(server, events, _caller, webhooks)
-    return server
+def knowledge_server(tools: KnowledgeTools, caller: Caller, method: str) -> Server[Any]:
+    """Returns the server of the library that answers a method for a caller."""
+    visible = tools.within(caller.folder)
+    instructions = visible.instructions() if method in _HANDSHAKES else ""
+    names = ("sakuin", "Sakuin")
+    return _server(names, instructions, visible.listed, visible.call, tools.input_schema, _TOOLS_TTL_MS)
 
 
-def search_tools_server(
-    tools: SearchTools, version: str, events: EventTypes | None = None, webhooks: WebhookMethods | None = None
-) -> Server[Any]:
-    """Returns the server of Search Tools, which lists those of a request's endpoint, with `events` if there are any."""
-
+def search_tools_server(tools: SearchTools, caller: Caller, _method: str) -> Server[Any]:
+    """Returns the server of the Search Tools of a caller's endpoint."""
     names = ("sakuin-search-tools", "Sakuin Search Tools")
-    instructions, ttl_ms = SEARCH_INSTRUCTIONS, _BOUND_TOOLS_TTL_MS
-    server = _server(
-        names, version, instructions, lambda caller: (tools, (caller.endpoint,)), tools.input_schema, ttl_ms
-    )
-    if events is not None:
-        add_events(server, events, _caller, webhooks)
-    return server
+    listed, call = partial(tools.listed, caller.search_endpoint), partial(tools.call, caller.search_endpoint)
+    return _server(names, INSTRUCTIONS, listed, call, tools.input_schema, _BOUND_TOOLS_TTL_MS)
 
 
 def _server(
     names: tuple[str, str],
-    version: str,
     instructions: str,
-    own: Callable[[Caller], Own],
+    listed: Callable[[], list[Tool]],
+    call: Callable[[str, dict[str, Any] | None], CallToolResult | None],
     input_schema: Callable[[str], dict[str, Any] | None],
     ttl_ms: int,
 ) -> Server[Any]:
     async def list_tools(context: Any, _params: Any) -> ListToolsResult:
-        tools, first = own(_caller(context))
-        listing = await anyio.to_thread.run_sync(tools.listed, *first)
-        return ListToolsResult(tools=listing, ttl_ms=ttl_ms, cache_scope="private")
+        return ListToolsResult(tools=await _in_thread(context, listed), ttl_ms=ttl_ms, cache_scope="private")
 
     async def call_tool(context: Any, params: CallToolRequestParams) -> CallToolResult:
-        tools, first = own(_caller(context))
-        result: CallToolResult | None = await anyio.to_thread.run_sync(
-            tools.call, *first, params.name, params.arguments
-        )
+        result = await _in_thread(context, partial(call, params.name, params.arguments))
         if result is None:
             raise MCPError(INVALID_PARAMS, f"Unknown tool: {params.name[:64]}")
         return result
@@ -92,7 +63,7 @@ def _server(
     name, title = names
     return Server(
         name,
-        version=version,
+        version=__version__,
         title=title,
         instructions=instructions,
         on_list_tools=list_tools,
@@ -103,6 +74,13 @@ def _server(
     )
 
 
-def _caller(context: Any) -> Caller:
-    found: Caller = context.request.scope[CALLER]
-    return found
+async def _in_thread(context: Any, function: Callable[[], T]) -> T:
+    """Calls a function in a thread. The text of its failure is logged and not sent, as the SDK would."""
+    try:
+        return await anyio.to_thread.run_sync(function)
+    except MCPError:
+        raise
+    except Exception as error:
+        logger.exception("a method of MCP failed")
+        id = request_id_of(context.request.scope)
+        raise MCPError(INTERNAL_ERROR, f"Internal error. The log has it under the request id {id}.") from error

@@ -1,22 +1,32 @@
 """ASGI applications behind API Gateway."""
 
-import asyncio
 import json
 from collections.abc import Awaitable, Callable, MutableMapping
-from contextlib import AbstractAsyncContextManager
-from functools import cache
+from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
-from mangum import Mangum
+from starlette.responses import Response
 
 from sakuin.errors import Invalid
-from sakuin.platform.aws import Handler
+from sakuin.platform.http_errors import HttpError
 
 Scope = MutableMapping[str, Any]
 Message = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[Message]]
 Send = Callable[[Message], Awaitable[None]]
 Application = Callable[[Scope, Receive, Send], Awaitable[None]]
+
+
+def request_id_of(scope: Scope) -> str:
+    """Returns the gateway's id of a request, which its log lines have too; empty without a gateway."""
+    return str(scope.get("aws.event", {}).get("requestContext", {}).get("requestId", ""))
+
+
+def error_response(scope: Scope, error: HttpError) -> Response:
+    """Returns the answer to a request."""
+    body = json.dumps(error.body(request_id_of(scope)), ensure_ascii=False).encode("utf-8", "backslashreplace")
+    return Response(body, error.status, error.headers, "application/json")
 
 
 async def read_body(receive: Receive, *, max_bytes: int) -> bytes | None:
@@ -41,14 +51,19 @@ def replayed(body: bytes, after: Receive) -> Receive:
     return receive
 
 
-def at_first_request(build: Callable[[], Application]) -> Application:
-    """Returns an application that `build` makes at its first request, so that others need not wait for its modules."""
-    application = cache(build)
+@dataclass(frozen=True)
+class AtFirstRequest:
+    """An application that `build` makes at its first request, so that others need not wait for its modules."""
 
-    async def app(scope: Scope, receive: Receive, send: Send) -> None:
-        await application()(scope, receive, send)
+    build: Callable[[], Application]
 
-    return app
+    @cached_property
+    def application(self) -> Application:
+        """Returns the application itself."""
+        return self.build()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        await self.application(scope, receive, send)
 
 
 def parsed_json(body: bytes) -> Any:
@@ -57,30 +72,3 @@ def parsed_json(body: bytes) -> Any:
         return json.loads(body)
     except (ValueError, RecursionError) as error:
         raise Invalid("The body is not valid JSON") from error
-
-
-def persistent_handler(app: Any, running: Callable[[], AbstractAsyncContextManager[None]]) -> Handler:
-    """Returns a Lambda handler for `app` that enters the context `running` once and never leaves it.
-
-    A lifespan would enter it for each invocation, which fails the second time.
-    """
-    loop = asyncio.new_event_loop()
-    asyncio.set_event_loop(loop)
-    entered = loop.create_future()
-
-    async def enter() -> None:
-        async with running():
-            entered.set_result(None)
-            await asyncio.Event().wait()
-
-    # An event loop has only weak references to its tasks; the handler has a strong one.
-    task = loop.create_task(enter())
-    loop.run_until_complete(entered)
-    mangum = Mangum(app, lifespan="off")
-
-    def handler(event: dict[str, Any], context: Any) -> dict[str, Any]:
-        if task.done():
-            raise RuntimeError("the context of the application has ended")
-        return dict(mangum(event, context))
-
-    return handler

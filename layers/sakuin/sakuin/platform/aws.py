@@ -1,7 +1,7 @@
-"""Clients of AWS with short timeouts and few retries, and Lambda functions: their handlers, and calls of another."""
+"""Clients of AWS with short timeouts and few retries, calls of another Lambda function, and the bus of EventBridge."""
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -11,6 +11,7 @@ from botocore.config import Config
 from botocore.exceptions import BotoCoreError, ClientError, ReadTimeoutError
 
 from sakuin.errors import Misconfigured, SakuinError, Unavailable
+from sakuin.texts.catalogue import coded
 
 # Takes an event and its context.
 Handler = Callable[[dict[str, Any], Any], dict[str, Any]]
@@ -26,6 +27,11 @@ _S3_CONFIG = _CONFIG.merge(Config(signature_version="s3v4"))
 # https://docs.aws.amazon.com/lambda/latest/api/API_Invoke.html#API_Invoke_Errors
 _TOO_MANY = ("TooManyRequestsException", "ResourceNotReadyException", "SnapStartNotReadyException")
 _WRONG = ("AccessDeniedException", "ResourceNotFoundException")
+
+# Of the events of the product.
+SOURCE = "sakuin"
+# The limit of PutEvents. Ten events of ours are far smaller than its 256 kB.
+_EVENTS_A_REQUEST = 10
 
 
 @cache
@@ -81,3 +87,40 @@ class LambdaFunction:
     def _name(self) -> str:
         """Returns the name and the alias: the rest of the ARN is the number of the account."""
         return self.arn.rpartition(":function:")[2]
+
+
+@dataclass(frozen=True, slots=True)
+class BusEvent:
+    """An event. Its `detail` has no text of a page or a document."""
+
+    type: str
+    detail: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class EventBridgeBus:
+    """A bus by its name; `client` is boto3's of `events`."""
+
+    client: Any
+    name: str
+
+    def put(self, events: Sequence[BusEvent]) -> list[bool]:
+        """Sends events, and returns of each whether the bus accepted it. No events is not an error."""
+        accepted: list[bool] = []
+        for start in range(0, len(events), _EVENTS_A_REQUEST):
+            entries = [self._entry(event) for event in events[start : start + _EVENTS_A_REQUEST]]
+            try:
+                answer = self.client.put_events(Entries=entries)
+            except (ClientError, BotoCoreError) as error:
+                raise Unavailable(coded("record.no_bus"), vendor="eventbridge") from error
+            # Each entry is accepted or rejected by itself. The answer has the order of the request.
+            accepted += [not entry.get("ErrorCode") for entry in answer["Entries"]]
+        return accepted
+
+    def _entry(self, event: BusEvent) -> dict[str, str]:
+        return {
+            "Source": SOURCE,
+            "DetailType": event.type,
+            "Detail": json.dumps(event.detail),
+            "EventBusName": self.name,
+        }

@@ -136,12 +136,12 @@ def background(
     seconds_left: Callable[[], float] = lambda: math.inf,
     longest_call: float = LONGEST_CALL,
     to_finish: float = TO_FINISH,
-    max_wait: float = 60.0,
+    max_wait: float = 10.0,
 ) -> Retries:
-    """Returns the retries of workers. Their functions run for 90 seconds; a call that hangs for 30 s is made twice."""
+    """Returns the retries of workers. Their functions run for a minute; a call that hangs is made once."""
     return Retries(
         attempts=attempts,
-        max_seconds=60.0,
+        max_seconds=40.0,
         max_pause=5.0,
         seconds_left=seconds_left,
         longest_call=longest_call,

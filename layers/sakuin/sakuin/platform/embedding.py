@@ -49,8 +49,8 @@ class EmbeddingModel:
 class QuestionEmbedder(Protocol):
     """Embeds questions."""
 
-    def query(self, text: str) -> Vector:
-        """Returns a vector of `dimensions` floats and length 1."""
+    def questions(self, texts: Sequence[str]) -> list[Vector]:
+        """Returns a vector of `dimensions` floats and length 1 for each of a few questions, by one request."""
 
 
 class Embedder(QuestionEmbedder, Protocol):

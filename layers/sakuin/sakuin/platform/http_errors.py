@@ -1,15 +1,12 @@
 """Errors as answers over HTTP: the status, the headers, and the one body that all of them have."""
 
-import json
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 from sakuin.errors import (
     Conflict,
     Forbidden,
-    Gone,
     InsufficientScope,
     Invalid,
     NotFound,
@@ -18,18 +15,11 @@ from sakuin.errors import (
     Unauthorized,
     Unavailable,
 )
-from sakuin.platform.keys import challenge, insufficient_scope
-
-if TYPE_CHECKING:
-    # Workers have neither Starlette nor Mangum.
-    from starlette.responses import Response
-
-    from sakuin.platform.asgi import Scope
+from sakuin.platform.keys import INSUFFICIENT_SCOPE, challenge
 
 _RETRY_SECONDS = 5
 _STATUS = {
     NotFound: 404,
-    Gone: 410,
     Unauthorized: 401,
     Forbidden: 403,
     Invalid: 422,
@@ -79,22 +69,9 @@ def http_error(error: SakuinError, headers: Mapping[str, str], sign_in: str = ""
     if isinstance(error, OverLimit) and not error.retry_after:
         return HttpError(status, str(error), code=QUOTA_EXCEEDED)
     if isinstance(error, InsufficientScope):
-        return HttpError(status, str(error), insufficient_scope())
+        return HttpError(status, str(error), INSUFFICIENT_SCOPE)
     added = {401: challenge(headers, sign_in), 429: _retry_after(error), 503: _retry_after(error)}.get(status, {})
     return HttpError(status, str(error), added)
-
-
-def request_id_of(scope: "Scope") -> str:
-    """Returns the gateway's id of a request, which its log lines have too; empty without a gateway."""
-    return str(scope.get("aws.event", {}).get("requestContext", {}).get("requestId", ""))
-
-
-def error_response(scope: "Scope", error: HttpError) -> "Response":
-    """Returns the answer to a request."""
-    from starlette.responses import Response
-
-    body = json.dumps(error.body(request_id_of(scope)), ensure_ascii=False).encode("utf-8", "backslashreplace")
-    return Response(body, error.status, error.headers, "application/json")
 
 
 def _retry_after(error: SakuinError) -> dict[str, str]:

@@ -11,9 +11,10 @@ from dataclasses import dataclass, field
 from datetime import UTC, date, datetime
 from typing import TYPE_CHECKING, Literal, get_args
 
-from sakuin.errors import Conflict, SakuinError, Unauthorized
+from sakuin.errors import Conflict, Invalid, SakuinError, Unauthorized
 from sakuin.platform.run_all import in_thread
 from sakuin.platform.supabase.client import Client, answer, call
+from sakuin.platform.supabase.forms import Day, Id, Time
 
 if TYPE_CHECKING:
     # The command uses the form of keys, and has no secret to read.
@@ -73,16 +74,15 @@ def matching_hash(headers: Mapping[str, str], ring: "KeyRing") -> str | None:
 
 def admin_hash(headers: Mapping[str, str], ring: "KeyRing") -> str:
     """Returns the hash of the valid admin key in the `Authorization` header; `Unauthorized` without one."""
-    if (found := matching_hash(headers, ring)) is None:
-        raise Unauthorized("Send the header Authorization: Bearer <admin key>")
-    return found
+    if key_hash := matching_hash(headers, ring):
+        return key_hash
+    raise Unauthorized("Send the header Authorization: Bearer <admin key>")
 
 
 def valid_hash(key: str, ring: "KeyRing") -> str | None:
     """Returns the hash of the key if it is valid, else None."""
-    digest = known_hash(key, ring.hashes())
     # The key may be newer than the hashes that the worker has read.
-    return known_hash(key, ring.hashes(newer=True)) if digest is None and is_key(key) else digest
+    return known_hash(key, ring.hashes()) or (known_hash(key, ring.hashes(newer=True)) if is_key(key) else None)
 
 
 def key_of(headers: Mapping[str, str]) -> str | None:
@@ -97,19 +97,12 @@ def challenge(headers: Mapping[str, str], sign_in: str = "") -> dict[str, str]:
     `sign_in` are its parameters about signing in.
     """
     error = 'error="invalid_token"' if "authorization" in headers else ""
-    return _challenge(error, sign_in)
+    return {"WWW-Authenticate": ", ".join(filter(None, (_REALM, error, sign_in)))}
 
 
-def insufficient_scope() -> dict[str, str]:
-    """Returns the header of a 403 for a token that gives fewer rights than its user has (RFC 6750, 3.1).
-
-    It names no scope: none gives more.
-    """
-    return _challenge('error="insufficient_scope"')
-
-
-def _challenge(*parameters: str) -> dict[str, str]:
-    return {"WWW-Authenticate": ", ".join(filter(None, (_REALM, *parameters)))}
+# The header of a 403 for a token that gives fewer rights than its user has (RFC 6750, 3.1). It names no scope: none
+# gives more.
+INSUFFICIENT_SCOPE = {"WWW-Authenticate": f'{_REALM}, error="insufficient_scope"'}
 
 
 def record_once_a_day(
@@ -130,12 +123,10 @@ def record_once_a_day(
             logger.warning("the use of a key is not recorded", exc_info=True)
 
     def record_first(key_hash: str) -> None:
-        day = today()
-        if days.get(key_hash) == day:
-            return
         # Also if it fails: while the database is unavailable, no request must ask it again.
-        days[key_hash] = day
-        start(lambda: attempt(key_hash))
+        if days.get(key_hash) != (day := today()):
+            days[key_hash] = day
+            start(lambda: attempt(key_hash))
 
     return record_first
 
@@ -185,16 +176,20 @@ class LibraryKey:
 
 @dataclass(frozen=True, slots=True)
 class DeploymentKey:
-    """A key of the secret, `knowledge` or `admin`, or a `LibraryKey`, and the day (UTC) of its last use in a year."""
+    """A key of the secret, `knowledge` or `admin`, without a name, or a `LibraryKey`.
+
+    `hash` is its SHA-256. It opens a `folder` of the library (empty: all of it) or reads a `project`. The day is
+    that of its last use in a year, in UTC.
+    """
 
     purpose: Literal["knowledge", "admin"] | KeyPurpose
     hash: str
-    last_used_on: str | None
+    last_used_on: Day | None
     name: str = ""
     folder: str = ""
-    project_id: str | None = None
-    created_at: str | None = None
-    expires_at: str | None = None
+    project: Id | None = None
+    created_at: Time | None = None
+    expires_at: Time | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -206,7 +201,7 @@ class LibraryKeys:
 
     def all(self) -> Sequence[LibraryKey]:
         """Returns them, oldest first."""
-        rows = answer(self.client.table("library_key").select("*").order("created_at", "key_hash"))
+        rows = answer(self.client.table("library_key").select("*").order("created_at").order("key_hash"))
         return [LibraryKey(**row) for row in rows]
 
     def for_searches(self) -> Sequence[LibraryKey]:
@@ -223,6 +218,8 @@ class LibraryKeys:
         expires_at: datetime | None = None,
     ) -> str:
         """Creates a key and returns it. Only its hash is stored. Raises `Conflict` if there are too many."""
+        if (purpose == "read") != (project_id is not None):
+            raise Invalid("A key has a project to read it, and only then")
         if len(self.all()) >= _MOST_KEYS:
             raise Conflict(f"There are {_MOST_KEYS:,} keys. Remove some that are not used, or that have expired")
         key = new_key(purpose)
@@ -287,8 +284,6 @@ class StoredKeys:
         key = key_of(headers)
         if key is None or not is_key(key, purpose):
             return None
-        for newer in (False, True):
-            if found := known_hash(key, self.hashes(newer)):
-                stored = self._keys.get(found)
-                return stored if stored and stored.purpose == purpose else None
-        return None
+        key_hash = known_hash(key, self.hashes(newer=False)) or known_hash(key, self.hashes(newer=True))
+        stored = self._keys.get(key_hash or "")
+        return stored if stored and stored.purpose == purpose else None

@@ -2,49 +2,26 @@
 
 import json
 import time
-from collections.abc import Mapping
-from contextlib import suppress
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import partial
+from datetime import UTC, datetime
 from typing import Any, Protocol, TypeVar
 
 from aws_lambda_powertools import Logger, Metrics
 from aws_lambda_powertools.metrics import MetricUnit
 
 from sakuin.errors import Invalid, OverBudget, SakuinError, Unavailable
-from sakuin.platform.retry import (
-    MAX_RECEIVES,
-    DeadLetter,
-    Defer,
-    Retry,
-    SendAgain,
-    decide_retry,
-    reason_of,
-    retry_or_dead_letter,
-)
-from sakuin.platform.sqs import GROUP_ATTRIBUTE, LONGEST_DELAY_SECONDS, MessageLease, SqsQueue
+from sakuin.platform.retry import MAX_FAILURES, DeadLetter, Wait, WorkersDied, decide_retry, jitter, reason_of
+from sakuin.platform.sqs import GROUP_ATTRIBUTE, SqsQueue
 from sakuin.platform.telemetry import CurrentWork, work_id_of
-from sakuin.platform.unfinished_work import UnfinishedWorkStore, WorkMessage, WorkSubject
-from sakuin.texts.catalogue import coded
+from sakuin.platform.waiting import Record, WorkRecords, WorkRow
+from sakuin.texts.catalogue import coded, stored
 
-M = TypeVar("M", bound="WorkRequest")
+M = TypeVar("M")
 
-LEASE_SECONDS = 60
-# How many times a message was sent again because its deferral could not be recorded.
-COPIES_ATTRIBUTE = "copies"
-# Of a message that continues work which waited or failed: its row is deleted when it is done.
-RESUMED = {COPIES_ATTRIBUTE: "0"}
-_FIRST_COPY_SECONDS = 60
-_DELAY_FACTOR = 1.5
-_MAX_COPIES = 20
-
-
-class WorkRequest(Protocol):
-    """What a message asks for."""
-
-    @property
-    def subject(self) -> WorkSubject | None:
-        """Returns its subject; None if the work needs no row when it fails, since it has its own."""
+# Attributes of a copy: the id and the time (seconds since 1970) of the message that was sent first, why it waits, and
+# how often its work has failed.
+ID_ATTRIBUTE, SENT_ATTRIBUTE, WHY_ATTRIBUTE, FAILURES_ATTRIBUTE = "first_id", "first_sent", "reason", "failures"
 
 
 class QueueWork(Protocol[M]):
@@ -53,8 +30,11 @@ class QueueWork(Protocol[M]):
     def read(self, message: Mapping[str, Any]) -> M | None:
         """Returns the request in a message, None if the message requests nothing; `Invalid` for an unknown message."""
 
-    def process(self, request: M) -> None:
-        """Does the work. Repeated and concurrent calls are safe."""
+    def row_of(self, request: M) -> WorkRow | None:
+        """Returns the row that the request is about; None if it has records of its own that bring it back."""
+
+    def process(self, request: M, record: Record | None) -> None:
+        """Does the work. Repeated and concurrent calls are safe. `record` is that of the row, None without a row."""
 
     def give_up(self, request: M, reason: str) -> None:
         """Records on the page, or the Tools of the Table, that the message becomes a dead letter."""
@@ -62,31 +42,41 @@ class QueueWork(Protocol[M]):
 
 @dataclass(frozen=True, slots=True)
 class _Received:
+    """A message. `first_id`, `first_sent` and `failures` are those of all its copies."""
+
     id: str
-    receipt_handle: str
     body: str
     attributes: Mapping[str, str]
     receives: int
-    sent_ms: float
+    sent: float
     group: str
+    first_id: str
+    first_sent: float
+    failures: int
+
+    @property
+    def is_first(self) -> bool:
+        """Returns whether nobody had it before."""
+        return self.receives == 1 and self.first_id == self.id
 
 
 @dataclass(frozen=True, slots=True)
 class QueueHandler:
     """Processes messages with `work`.
 
-    A message that fails is delivered again, deferred as a row of `unfinished`, or becomes a dead letter
-    (`decide_retry`); one that cannot be read is a dead letter at once. A deferral that Postgres cannot record is
-    sent to the queue again with a delay.
+    A message that fails waits: a copy of it is delivered later. It is a dead letter if its work has failed, or its
+    worker has died, too often (`decide_retry`), and at once if it cannot be read. Its row says why it waits, and counts
+    its attempts before they begin.
     """
 
     queue: SqsQueue
     work: QueueWork[Any]
-    unfinished: UnfinishedWorkStore
+    records: WorkRecords
     logger: Logger
     metrics: Metrics
     current: CurrentWork
-    lease_seconds: int = LEASE_SECONDS
+    clock: Callable[[], float] = time.time
+    jitter: Callable[[], float] = jitter
 
     def handle(self, event: Mapping[str, Any], _context: Any) -> dict[str, Any]:
         """Returns the partial batch response. All messages of an event with several fail: `BatchSize` must be 1."""
@@ -95,146 +85,103 @@ class QueueHandler:
             self.logger.error("the event has several messages; set BatchSize to 1", messages=len(records))
             return _failures(*(record["messageId"] for record in records))
         received = _received(records[0])
-        record = partial(self._record_lease, received)
-        lease = MessageLease(self.queue, received.receipt_handle, seconds=self.lease_seconds, record=record)
-        request = subject = failure = None
+        request = row = record = None
         try:
             message = parsed_message(received.body)
             self._name_work(received, message)
             request = self.work.read(message)
-            if request is not None:
-                if request.subject is not None:
-                    subject = request.subject.of(WorkMessage(self.queue.name, received.body, received.group))
-                    self._record_last_delivery(received, subject)
-                self.work.process(request)
+            if request is None:
+                return _failures()
+            row = self.work.row_of(request)
+            if row is not None:
+                attempts, record = self.records.begin(row, received.first_id)
+                if attempts > MAX_FAILURES:
+                    raise WorkersDied(coded("work.no_answer"))
+            self.work.process(request, record)
         except Exception as error:
-            failure = error
-        finally:
-            lease.stop()
-        if lease.is_recorded or received.receives > 1:
-            self._end_lease(received)
-        if failure is not None:
-            return self._fail(received, request, subject, failure)
-        if subject is not None and _may_be_recorded(received, subject):
-            self._finish(subject)
+            return self._fail(received, request, row, error)
+        if row is not None and (row.is_requested or not received.is_first):
+            self._finish(row)
         return _failures()
 
     def _name_work(self, received: _Received, message: Mapping[str, Any]) -> None:
         self.current.id = work_id_of(received.attributes, message, received.id)
         self.logger.append_keys(correlation_id=self.current.id, message_id=received.id)
-        waited = max(0.0, time.time() * 1000 - received.sent_ms)
+        waited = max(0.0, self.clock() - received.sent) * 1000
         self.metrics.add_metric("MessageWaitedMilliseconds", MetricUnit.Milliseconds, waited)
 
-    def _record_lease(self, received: _Received, seconds: float) -> None:
-        # Nobody waits for it: without it only the list of messages in flight is shorter.
-        with suppress(SakuinError):
-            self.unfinished.renew_lease(
-                received.id, self.queue.name, received.body, worked=seconds, seconds=self.lease_seconds
-            )
-
-    def _end_lease(self, received: _Received) -> None:
-        with suppress(SakuinError):
-            self.unfinished.end_lease(received.id)
-
-    def _record_last_delivery(self, received: _Received, subject: WorkSubject) -> None:
-        """Records the failure of the last delivery in advance: a killed worker cannot record it."""
-        if received.receives >= MAX_RECEIVES:
-            try:
-                self.unfinished.record_last_delivery(subject, coded("work.no_answer"))
-            except SakuinError as error:
-                self.logger.warning("the last delivery is not recorded", reason=str(error))
-
-    def _finish(self, subject: WorkSubject) -> None:
+    def _finish(self, row: WorkRow) -> None:
         try:
-            self.unfinished.finish(subject, vendor_answered=subject.asks_vendors)
+            self.records.finish(row)
         except SakuinError as error:
-            # The row becomes due again, and its message then has nothing to do.
+            # The row says that it waits until its next message ends.
             self.logger.warning("finished work is not recorded", reason=str(error))
 
-    def _fail(
-        self, received: _Received, request: object, subject: WorkSubject | None, error: Exception
-    ) -> dict[str, Any]:
-        decision = decide_retry(error, receives=received.receives, now=time.time())
+    def _fail(self, received: _Received, request: object, row: WorkRow | None, error: Exception) -> dict[str, Any]:
+        waited = self.clock() - received.first_sent
+        decision = decide_retry(error, failures=received.failures, waited=waited, part=self.jitter())
         if request is None and isinstance(error, Invalid):
             # No delivery can read it.
             decision = DeadLetter(reason_of(error))
-        if isinstance(decision, Defer | SendAgain):
-            if subject is not None and self._defer(received, subject, decision):
-                name = "WorkOverBudget" if isinstance(error, OverBudget) else "WorkDeferred"
-                self.metrics.add_metric(name, MetricUnit.Count, 1)
-                return _failures()
-            decision = retry_or_dead_letter(error, receives=received.receives)
+        if isinstance(decision, Wait):
+            return self._wait(received, row, decision, error)
         self.logger.error("message failed", exc_info=error)
         self.metrics.add_metric("MessagesFailed", MetricUnit.Count, 1)
-        if subject is not None:
-            self._record(request, subject, decision)
-        if isinstance(decision, DeadLetter) and self._send_dead_letter(received, decision.reason):
-            return _failures()
+        if request is not None:
+            self._give_up(request, row, decision.reason)
+        return _failures() if self._send_dead_letter(received, decision.reason) else _failures(received.id)
+
+    def _wait(self, received: _Received, row: WorkRow | None, wait: Wait, error: Exception) -> dict[str, Any]:
+        """Records that the message waits, and sends a copy, or leaves it to its queue if SQS takes none."""
+        if wait.is_failure:
+            self.logger.error("message failed", exc_info=error)
+            self.metrics.add_metric("MessagesFailed", MetricUnit.Count, 1)
+        else:
+            self.logger.warning("work waits", reason=wait.reason, vendor=wait.vendor)
+            name = "WorkOverBudget" if isinstance(error, OverBudget) else "WorkDeferred"
+            self.metrics.add_metric(name, MetricUnit.Count, 1)
+        seconds = round(wait.seconds)
+        since = datetime.fromtimestamp(received.first_sent, UTC).isoformat()
+        if row is not None:
+            try:
+                self.records.wait(
+                    row, received.first_id, since=since, reason=wait.reason, vendor=wait.vendor, seconds=seconds
+                )
+            except SakuinError as unrecorded:
+                self.logger.warning("the row does not say that its message waits", reason=str(unrecorded))
+        attributes = {
+            **received.attributes,
+            ID_ATTRIBUTE: received.first_id,
+            SENT_ATTRIBUTE: str(received.first_sent),
+            WHY_ATTRIBUTE: wait.reason,
+            FAILURES_ATTRIBUTE: str(received.failures + wait.is_failure),
+        }
         try:
-            seconds = round(decision.seconds) if isinstance(decision, Retry) else 0
-            self.queue.hide(received.receipt_handle, seconds=seconds)
-        except Unavailable as unavailable:
-            self.logger.warning("the retry delay is not set; the visibility timeout applies", reason=str(unavailable))
-        return _failures(received.id)
+            self.queue.send_copy(received.body, attributes, delay_seconds=seconds, group=received.group)
+        except Unavailable as unsent:
+            self.logger.warning("message not sent again; its queue delivers it again", reason=str(unsent))
+            return _failures(received.id)
+        return _failures()
+
+    def _give_up(self, request: object, row: WorkRow | None, reason: str) -> None:
+        try:
+            if row is not None:
+                self.records.finish(row)
+            self.work.give_up(request, reason)
+        except SakuinError as error:
+            self.logger.warning("the failure is not recorded", reason=str(error))
 
     def _send_dead_letter(self, received: _Received, reason: str) -> bool:
         """Returns whether the message may leave its queue."""
-        tries = received.receives
+        tries = max(received.failures + 1, min(received.receives, MAX_FAILURES))
         try:
             self.queue.send_dead_letter(
-                received.body, received.attributes, reason=reason, tries=tries, group=received.group
+                received.body, received.attributes, reason=json.dumps(stored(reason)), tries=tries, group=received.group
             )
         except Unavailable as error:
             self.logger.warning("the dead letter is not sent; the message is delivered again", reason=str(error))
             return False
         return True
-
-    def _defer(self, received: _Received, subject: WorkSubject, decision: Defer | SendAgain) -> bool:
-        """Returns whether the message may leave its queue."""
-        try:
-            if isinstance(decision, SendAgain):
-                deferred = self.unfinished.record_wait(
-                    subject, decision.reason, seconds=decision.seconds, longest=decision.longest
-                )
-            else:
-                deferred = self.unfinished.defer(subject, decision)
-        except SakuinError as error:
-            self.logger.warning("a deferral is not recorded", reason=str(error))
-            return self._send_copy(received, decision.seconds, is_slower=isinstance(decision, Defer))
-        if deferred and isinstance(decision, SendAgain):
-            deferred = self._send_copy(received, decision.seconds)
-        if deferred:
-            vendor = decision.vendor if isinstance(decision, Defer) else None
-            self.logger.warning("work deferred", reason=decision.reason, vendor=vendor)
-        return deferred
-
-    def _send_copy(self, received: _Received, seconds: float, *, is_slower: bool = False) -> bool:
-        """Sends a copy of the message that is delivered after `seconds`, or, if `is_slower`, later with each copy."""
-        copies = int(received.attributes.get(COPIES_ATTRIBUTE, "0"))
-        least = _FIRST_COPY_SECONDS * _DELAY_FACTOR**copies if is_slower else 0.0
-        delay = min(max(seconds, least), LONGEST_DELAY_SECONDS)
-        attributes = {**received.attributes, COPIES_ATTRIBUTE: str(min(copies + 1, _MAX_COPIES))}
-        try:
-            self.queue.send_copy(received.body, attributes, delay_seconds=round(delay), group=received.group)
-        except Unavailable as error:
-            self.logger.warning("message not sent again", reason=str(error))
-            return False
-        return True
-
-    def _record(self, request: object, subject: WorkSubject, decision: Retry | DeadLetter) -> None:
-        try:
-            if isinstance(decision, Retry):
-                seconds, vendor = decision.seconds, decision.vendor
-                self.unfinished.record_retry(subject, decision.reason, vendor=vendor, seconds=seconds)
-            else:
-                self.unfinished.record_dead_letter(subject, decision.reason)
-                self.work.give_up(request, decision.reason)
-        except SakuinError as error:
-            self.logger.warning("the failure is not recorded", reason=str(error))
-
-
-def _may_be_recorded(received: _Received, subject: WorkSubject) -> bool:
-    return not subject.finishes_itself or received.receives > 1 or COPIES_ATTRIBUTE in received.attributes
 
 
 def _failures(*ids: str) -> dict[str, Any]:
@@ -242,15 +189,19 @@ def _failures(*ids: str) -> dict[str, Any]:
 
 
 def _received(record: Mapping[str, Any]) -> _Received:
-    attributes = record.get("messageAttributes") or {}
+    named = record.get("messageAttributes") or {}
+    attributes = {name: value.get("stringValue") or "" for name, value in named.items()}
+    sent = float(record["attributes"]["SentTimestamp"]) / 1000
     return _Received(
         id=record["messageId"],
-        receipt_handle=record["receiptHandle"],
         body=record["body"],
-        attributes={name: value.get("stringValue") or "" for name, value in attributes.items()},
+        attributes=attributes,
         receives=int(record["attributes"]["ApproximateReceiveCount"]),
-        sent_ms=float(record["attributes"]["SentTimestamp"]),
+        sent=sent,
         group=record["attributes"].get(GROUP_ATTRIBUTE, ""),
+        first_id=attributes.get(ID_ATTRIBUTE) or record["messageId"],
+        first_sent=float(attributes.get(SENT_ATTRIBUTE) or sent),
+        failures=int(attributes.get(FAILURES_ATTRIBUTE) or 0),
     )
 
 

@@ -1,24 +1,27 @@
-"""The decision about a message that is not done: retry, send again, defer or dead letter."""
+"""The decision about a message that is not done: it waits, or becomes a dead letter."""
 
+import random
 from dataclasses import dataclass
 from typing import Literal, get_args
 
-from sakuin.errors import CircuitOpen, OutOfTime, OverBudget, RateLimited, Refused, SakuinError, Unavailable
-from sakuin.texts.catalogue import coded
+from sakuin.errors import OutOfTime, OverBudget, RateLimited, Refused, SakuinError, Unavailable
+from sakuin.platform.supabase.forms import Time
+from sakuin.texts.catalogue import Reason, coded
 
 # The queues of the template. Each has a queue of dead letters.
-QueueName = Literal["material", "tool", "embed", "webhook"]
+QueueName = Literal["material", "tool", "embed"]
 QUEUES: tuple[QueueName, ...] = get_args(QueueName)
-# A message that fails at this delivery is a dead letter.
+# A message with so many failures, or whose workers died so often, is a dead letter.
 MAX_FAILURES = 5
-# Equal to `maxReceiveCount` of every queue in the template, for messages whose worker dies, or that Lambda cannot give
-# to a worker: those deliveries count, too.
-MAX_RECEIVES = 10
+# Equal to `maxReceiveCount` of every queue in the template: SQS also counts deliveries that Lambda could not start.
+MAX_RECEIVES = 1000
 # A vendor is called again after at most so many seconds: its Retry-After may be wrong.
-LONGEST_PAUSE = 900.0
+LONGEST_PAUSE = 60.0
+# Work over the budget of a day looks again so often.
+BUDGET_PAUSE = 600.0
 
-# A short failure costs seconds; an outage of minutes costs no message.
-_RETRY_SECONDS = (5, 30, 180, 720)
+_SHORTEST_PAUSE = 5.0
+_RETRY_SECONDS = (5, 30, 60, 60)
 _DAY = 86_400
 # Work that waits for longer has another problem than an outage.
 _LONGEST_OUTAGE = 2 * _DAY
@@ -26,38 +29,34 @@ _LONGEST_OUTAGE = 2 * _DAY
 _LONGEST_REFUSAL = 20 * _DAY
 
 
-@dataclass(frozen=True, slots=True)
-class Retry:
-    """The queue delivers the message again after `seconds`. `vendor` is the outside system that failed, if one did."""
-
-    seconds: float
-    reason: str
-    vendor: str | None = None
+class WorkersDied(SakuinError):
+    """The workers of a message ended without an answer, so often that nobody tries again."""
 
 
 @dataclass(frozen=True, slots=True)
-class Defer:
-    """The message leaves its queue, and the work waits for `vendor`, or, with None, for `seconds`.
+class Wait:
+    """A copy of the message is delivered after `seconds`. `vendor` is the outside system that it waits for.
 
-    Work that has been unfinished for more than `longest` seconds (None: no limit) is not deferred again.
+    `is_failure`: the work failed, which happens at most five times.
     """
 
     seconds: float
     reason: str
     vendor: str | None = None
-    longest: float | None = _LONGEST_OUTAGE
+    is_failure: bool = False
 
 
 @dataclass(frozen=True, slots=True)
-class SendAgain:
-    """A copy of the message is sent to its queue, which delivers it after `seconds`: nothing has failed.
+class Waiting:
+    """Work that waits. `until` is when its message is delivered, `vendor` the outside system that it waits for."""
 
-    Work that has been unfinished for more than `longest` seconds is not sent again.
-    """
-
-    seconds: float
+    kind: str
+    subject: str
+    since: Time
     reason: str
-    longest: float = _LONGEST_OUTAGE
+    vendor: str | None
+    until: Time | None
+    reason_code: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,60 +66,56 @@ class DeadLetter:
     reason: str
 
 
-RetryDecision = Retry | SendAgain | Defer | DeadLetter
+def decide_retry(error: Exception, *, failures: int, waited: float, part: float = 1.0) -> Wait | DeadLetter:
+    """Returns the decision about a message that failed with `error`, after `failures` before.
 
-
-def decide_retry(error: Exception, *, receives: int, now: float) -> RetryDecision:
-    """Returns the decision about a message that failed with `error` at delivery number `receives`.
-
-    `now` is in seconds since 1970. Work over the day's budget waits for the next day (UTC). Work whose worker had too
-    little time is sent again at once, work that a vendor asks to wait after the time that it names. In an outage of a
-    vendor the message is deferred before its last delivery, or at once if the circuit is open or the vendor refuses
-    everything.
+    `waited` are the seconds since it was first sent. In an outage of a vendor the pauses grow from 5 seconds to a
+    minute; `part` of each is waited, so that not all messages come at once. Work over the day's budget waits for the
+    next day, work whose worker had too little time does not wait. After two days of an outage, or twenty of a refused
+    key, the error counts as a failure.
     """
     reason = reason_of(error)
-    if isinstance(error, OverBudget):
-        return Defer(_DAY - now % _DAY, reason, longest=None)
-    if isinstance(error, OutOfTime | RateLimited):
-        return SendAgain(_retry_after(error), reason)
-    if isinstance(error, Unavailable) and _is_outage(error, receives):
-        return _defer(error, reason)
-    return retry_or_dead_letter(error, receives=receives)
-
-
-def retry_or_dead_letter(error: Exception, *, receives: int) -> Retry | DeadLetter:
-    """Returns the decision about a message that may not be deferred."""
-    reason = reason_of(error)
-    if receives >= MAX_FAILURES:
+    if isinstance(error, WorkersDied):
         return DeadLetter(reason)
-    vendor = error.vendor if isinstance(error, Unavailable) else None
-    return Retry(max(_RETRY_SECONDS[receives - 1], _retry_after(error)), reason, vendor)
+    if isinstance(error, OverBudget):
+        return Wait(BUDGET_PAUSE, reason)
+    if waited <= (_LONGEST_REFUSAL if isinstance(error, Refused) else _LONGEST_OUTAGE):
+        if isinstance(error, OutOfTime):
+            return Wait(0.0, reason)
+        if isinstance(error, RateLimited):
+            return Wait(_retry_after(error), reason, error.vendor)
+        if isinstance(error, Unavailable) and error.vendor is not None:
+            growing = min(max(_SHORTEST_PAUSE, waited / 2), LONGEST_PAUSE) * part
+            return Wait(max(growing, _retry_after(error)), _said(error, error.vendor, reason), _vendor(error))
+    if failures + 1 >= MAX_FAILURES:
+        return DeadLetter(reason)
+    return Wait(_RETRY_SECONDS[failures], reason, is_failure=True)
+
+
+def jitter() -> float:
+    """Returns the part of a pause that a message waits."""
+    return 0.5 + random.random() / 2  # noqa: S311 - no secret
 
 
 def reason_of(error: Exception) -> str:
     """Returns the reason to show. The message of an error that is not ours may contain secrets."""
     if isinstance(error, SakuinError) and str(error):
-        return str(error).removesuffix(".")
+        reason = str(error)
+        return reason if isinstance(reason, Reason) else reason.removesuffix(".")
     return coded("work.unexpected")
 
 
-def _is_outage(error: Unavailable, receives: int) -> bool:
-    if isinstance(error, Refused | CircuitOpen):
-        return True
-    return error.vendor is not None and receives >= MAX_FAILURES - 1
-
-
-def _defer(error: Unavailable, reason: str) -> Defer:
+def _said(error: Unavailable, vendor: str, reason: str) -> str:
     if error.namespace is not None:
-        # A busy namespace is no outage of the vendor.
-        return Defer(max(_retry_after(error), 60.0), reason)
-    vendor = error.vendor or "a vendor"
-    if isinstance(error, Refused):
-        said = coded("work.after_correction", reason=reason, vendor=vendor)
-        return Defer(_retry_after(error), said, vendor, longest=_LONGEST_REFUSAL)
-    return Defer(_retry_after(error), coded("work.continues", reason=reason, vendor=vendor), vendor)
+        return reason
+    code = "work.after_correction" if isinstance(error, Refused) else "work.continues"
+    return coded(code, reason=reason, vendor=vendor)
 
 
-def _retry_after(error: Exception) -> float:
-    seconds = error.retry_after if isinstance(error, Unavailable) else None
-    return min(seconds or 0.0, LONGEST_PAUSE)
+def _vendor(error: Unavailable) -> str | None:
+    """Returns the vendor that fails. A busy namespace is no outage of it."""
+    return error.vendor if error.namespace is None else None
+
+
+def _retry_after(error: Unavailable) -> float:
+    return min(error.retry_after or 0.0, LONGEST_PAUSE)

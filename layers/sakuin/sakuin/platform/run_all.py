@@ -1,7 +1,7 @@
-"""Many items in portions; many actions, of which one that fails stops no other, and one that nobody waits for."""
+"""Many items in portions or in turn; many actions, of which one that fails stops no other; work nobody waits for."""
 
 import threading
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TypeVar
 
 from sakuin.errors import SakuinError
@@ -46,6 +46,12 @@ def run_all(
     if failures:
         raise failures[0]
     return done
+
+
+def rotated(items: Sequence[Item], minutes: float) -> list[Item]:
+    """Returns the items in order from another first one each minute, so that slow ones do not starve the others."""
+    first = int(minutes) % len(items) if items else 0
+    return [*items[first:], *items[:first]]
 
 
 def in_thread(work: Callable[[], None], *, name: str = __name__) -> Callable[[], bool]:

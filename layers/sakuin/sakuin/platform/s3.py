@@ -52,15 +52,6 @@ class UploadTarget:
     headers: Mapping[str, str]
 
 
-def upload_target(client: Any, bucket: str, key: str, *, seconds: int, headers: Mapping[str, str]) -> UploadTarget:
-    """Returns a presigned URL for a PUT of `key` within `seconds`. S3 rejects it with other `headers` than these."""
-    parameters: dict[str, Any] = {name.replace("-", ""): value for name, value in headers.items()}
-    parameters |= {"ContentLength": int(headers["Content-Length"]), "Bucket": bucket, "Key": key}
-    with translate_errors(key):
-        url = client.generate_presigned_url("put_object", Params=parameters, ExpiresIn=seconds)
-    return UploadTarget(str(url), headers)
-
-
 @dataclass(frozen=True, slots=True)
 class S3Bucket:
     """A versioned bucket. Reads see every acknowledged write. `client` is boto3's S3 client."""
@@ -99,19 +90,15 @@ class S3Bucket:
 
     def keys(self, prefix: str) -> list[str]:
         """Returns all keys below `prefix`, in order. May be empty."""
-        return list(self.etags(prefix))
-
-    def etags(self, prefix: str) -> dict[str, str]:
-        """Returns the ETag of each key below `prefix`, by key, in order.
-
-        It is the MD5 of the bytes, unless the object is encrypted with a KMS key or was uploaded in parts.
-        """
         with translate_errors(prefix or self.name):
             pages = self.client.get_paginator("list_objects_v2").paginate(Bucket=self.name, Prefix=prefix)
-            return {item["Key"]: item["ETag"].strip('"') for page in pages for item in page.get("Contents", ())}
+            return [item["Key"] for page in pages for item in page.get("Contents", ())]
 
     def etags_page(self, prefix: str, *, after: str, limit: int) -> tuple[dict[str, str], str | None]:
-        """Returns at most `limit` of `etags` after the key `after`, and the `after` of the next page; None: the end."""
+        """Returns the ETags of at most `limit` keys after `after`, and the `after` of the next page; None: the end.
+
+        An ETag is the MD5 of the bytes, unless the object is encrypted with a KMS key or was uploaded in parts.
+        """
         with translate_errors(prefix or self.name):
             page = self.client.list_objects_v2(Bucket=self.name, Prefix=prefix, StartAfter=after, MaxKeys=limit)
         tags = {item["Key"]: item["ETag"].strip('"') for item in page.get("Contents", ())}
@@ -140,8 +127,12 @@ class S3Bucket:
         return str(answer.get("VersionId", ""))
 
     def upload_target(self, key: str, *, seconds: int, headers: Mapping[str, str]) -> UploadTarget:
-        """Returns a presigned URL for a PUT of `key` within `seconds`, with these headers."""
-        return upload_target(self.client, self.name, key, seconds=seconds, headers=headers)
+        """Returns a presigned URL for a PUT within `seconds`. S3 rejects it with other `headers` than these."""
+        parameters: dict[str, Any] = {name.replace("-", ""): value for name, value in headers.items()}
+        parameters |= {"ContentLength": int(headers["Content-Length"]), "Bucket": self.name, "Key": key}
+        with translate_errors(key):
+            url = self.client.generate_presigned_url("put_object", Params=parameters, ExpiresIn=seconds)
+        return UploadTarget(str(url), headers)
 
     def remove(self, key: str) -> str:
         """Writes a delete marker and returns its version id. A missing key is not an error."""

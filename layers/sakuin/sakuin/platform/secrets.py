@@ -2,9 +2,9 @@
 
 import json
 import time
-from collections.abc import Callable, Generator, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import MISSING, dataclass, field, fields
-from typing import TYPE_CHECKING, Any, Literal, TypeVar
+from typing import Any, Literal
 
 from aws_lambda_powertools.utilities import parameters
 from aws_lambda_powertools.utilities.parameters.constants import DEFAULT_PROVIDERS
@@ -12,11 +12,6 @@ from aws_lambda_powertools.utilities.parameters.exceptions import GetParameterEr
 
 from sakuin.errors import Misconfigured, SakuinError, Unavailable
 from sakuin.platform.aws import client
-
-if TYPE_CHECKING:
-    from httpx2 import Auth
-
-T = TypeVar("T")
 
 _MAX_AGE_SECONDS = 300
 # Between two reads that ignore the maximum age.
@@ -94,37 +89,25 @@ class Secrets:
     @classmethod
     def read(cls, secret: Mapping[str, object], name: str) -> "Secrets":
         """Reads the members; `Misconfigured`, without any value, if one is missing or wrong."""
-
-        def required(member: str) -> str:
-            value = secret.get(member)
-            if isinstance(value, str) and value:
-                return value
-            raise Misconfigured(f"The secret {name} has no member {member!r}: add it to its JSON object, as a string")
-
-        def optional(member: str) -> str:
-            return str(secret.get(member) or "")
-
-        def strings(member: str, what: str, default: object = None) -> tuple[str, ...]:
-            value = secret.get(member, default)
-            # An empty string would match a request without a key.
-            if isinstance(value, list) and all(isinstance(item, str) and item for item in value):
-                return tuple(value)
-            raise Misconfigured(f"The secret {name} has no member {member!r} that is a list of {what}: correct it")
-
+        # Only `api` reads both.
         searches = "supabase_search_key" in secret
-        return cls(
-            # Only `api` reads both secrets.
-            supabase_service_key=optional("supabase_service_key") if searches else required("supabase_service_key"),
-            supabase_search_key=required("supabase_search_key") if searches else "",
-            supabase_search_apikey=optional("supabase_search_apikey"),
-            openai_api_key=required("openai_api_key"),
-            knowledge_key_hashes=strings("knowledge_key_hashes", "hashes", None if searches else []),
-            admin_key_hashes=strings("admin_key_hashes", "hashes", None if "supabase_service_key" in secret else []),
-            supabase_jwt_secret=optional("supabase_jwt_secret"),
-            supabase_publishable_key=optional("supabase_publishable_key"),
-            turbopuffer_api_key=optional("turbopuffer_api_key"),
-            previous_jwt_secrets=strings("previous_jwt_secrets", "secrets", []),
-        )
+        is_main = "supabase_service_key" in secret or not searches
+        needed = {"both": True, "search": searches, "main": is_main, "users": False}
+        values: dict[str, Any] = {}
+        for member in fields(cls):
+            value, is_list = secret.get(member.name), member.type is not str
+            # An empty string would match a request without a key.
+            texts = value if is_list else [value]
+            if isinstance(texts, list) and all(isinstance(text, str) and text for text in texts):
+                values[member.name] = tuple(texts) if is_list else value
+            elif (is_list and member.name in secret) or (
+                member.default is MISSING and needed[member.metadata["where"]]
+            ):
+                kind = "a list of strings" if is_list else "a string"
+                raise Misconfigured(f"The secret {name} has no member {member.name!r} that is {kind}: correct it")
+            else:
+                values[member.name] = () if is_list else ""
+        return cls(**values)
 
 
 _IN_BOTH = {each.name for each in fields(Secrets) if each.metadata["where"] == "both"}
@@ -194,46 +177,14 @@ class KeyRing:
         return [*self.hashes_of(self.secret.newer() if newer else self.secret.now()), *self.stored(newer)]
 
 
-@dataclass(slots=True)
-class RenewedKey:
-    """The key of a client that was built with the key `first`. `now` returns the current key of the secret."""
+def renewed(first: str, now: Callable[[], str]) -> Callable[[], str]:
+    """Returns what gives the key that the secret has now; a client was built with the key `first`."""
 
-    first: str = field(repr=False)
-    now: Callable[[], str] = field(repr=False)
-    headers: Callable[[str], Mapping[str, str]] = lambda key: {"Authorization": f"Bearer {key}"}
-
-    def set_key(self, request: Any) -> None:
-        """Replaces the first key in a request. A request with another key, such as a user's token, is not changed."""
-        old = self.headers(self.first)
-        if all(request.headers.get(name) == value for name, value in old.items()):
-            for name in old:
-                del request.headers[name]
-            request.headers.update(self.headers(self._current()))
-
-    def before(self, send: Callable[[Any], T]) -> Callable[[Any], T]:
-        """Returns `send` with the current key in each request."""
-
-        def sent(request: Any) -> T:
-            self.set_key(request)
-            return send(request)
-
-        return sent
-
-    def _current(self) -> str:
+    def current() -> str:
         try:
-            return self.now() or self.first
+            return now() or first
         except SakuinError:
             # If Secrets Manager is unavailable, the first key may still be valid.
-            return self.first
+            return first
 
-
-def auth_of(key: RenewedKey) -> "Auth":
-    """Returns the key as an `auth` of httpx2."""
-    from httpx2 import Auth
-
-    class Renewed(Auth):
-        def auth_flow(self, request: Any) -> Generator[Any, Any, None]:
-            key.set_key(request)
-            yield request
-
-    return Renewed()
+    return current

@@ -1,11 +1,9 @@
-"""A queue on Amazon SQS, and the lease of a received message."""
+"""A queue on Amazon SQS."""
 
 import json
-import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
-from threading import Event, Thread
 from typing import Any
 
 from botocore.exceptions import BotoCoreError, ClientError
@@ -13,20 +11,13 @@ from botocore.exceptions import BotoCoreError, ClientError
 from sakuin.errors import Unavailable
 from sakuin.texts.catalogue import coded
 
-LONGEST_DELAY_SECONDS = 900
 # SQS hands the group of a message out among its system attributes.
 GROUP_ATTRIBUTE = "MessageGroupId"
 # What EventBridge adds to an event that it could not deliver, and a worker to a message that it gives up.
 REASON_ATTRIBUTE, TRIES_ATTRIBUTE = "ERROR_MESSAGE", "RETRY_ATTEMPTS"
 _BATCH = 10
 _COUNTS = ("ApproximateNumberOfMessages", "ApproximateNumberOfMessagesDelayed", "ApproximateNumberOfMessagesNotVisible")
-# If one extension fails, another one comes in time.
-_EXTENSIONS_PER_LEASE = 3
-# Work of a few seconds is not recorded.
-_UNRECORDED_SECONDS = 5.0
-_LONGEST_REASON = 500
-# A late extension does no harm: the message is deleted, or returns a little later.
-_LONGEST_JOIN_SECONDS = 2.0
+_LONGEST_TEXT = 2000
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,19 +34,14 @@ class SqsQueue:
     name: str = ""
     dead_letters_url: str = ""
 
-    def send(self, messages: Sequence[Mapping[str, Any]], *, delay_seconds: int = 0, group: str = "") -> None:
-        """Sends messages in batches of ten, visible after `delay_seconds` (at most 900). May be empty.
+    def send(self, messages: Sequence[Mapping[str, Any]], *, group: str = "") -> None:
+        """Sends messages in batches of ten. May be empty.
 
         If it raises, some messages may have been sent.
         """
         for start in range(0, len(messages), _BATCH):
             entries = [
-                {
-                    "Id": str(number),
-                    "MessageBody": json.dumps(message, ensure_ascii=False),
-                    "DelaySeconds": delay_seconds,
-                    **_in_group(group),
-                }
+                {"Id": str(number), "MessageBody": json.dumps(message, ensure_ascii=False), **_in_group(group)}
                 for number, message in enumerate(messages[start : start + _BATCH])
             ]
             with translate_errors():
@@ -73,13 +59,16 @@ class SqsQueue:
         self, body: str, attributes: Mapping[str, str], *, reason: str, tries: int, group: str = ""
     ) -> None:
         """Sends a copy of a message to the dead letters, with the reason and the number of its deliveries."""
-        # SQS refuses control characters.
-        text = "".join(char if char.isprintable() else " " for char in reason[:_LONGEST_REASON])
-        named = {**attributes, REASON_ATTRIBUTE: text, TRIES_ATTRIBUTE: str(tries)}
+        named = {**attributes, REASON_ATTRIBUTE: reason, TRIES_ATTRIBUTE: str(tries)}
         self._send_copy(self.dead_letters_url, body, named, 0, group)
 
     def _send_copy(self, url: str, body: str, attributes: Mapping[str, str], delay: int, group: str) -> None:
-        named = {name: {"DataType": "String", "StringValue": value} for name, value in attributes.items() if value}
+        # SQS refuses control characters.
+        texts = {
+            name: "".join(char if char.isprintable() else " " for char in value[:_LONGEST_TEXT])
+            for name, value in attributes.items()
+        }
+        named = {name: {"DataType": "String", "StringValue": text} for name, text in texts.items() if text}
         with translate_errors():
             self.client.send_message(
                 QueueUrl=url, MessageBody=body, MessageAttributes=named, DelaySeconds=delay, **_in_group(group)
@@ -118,50 +107,6 @@ class MessageCounts:
 
 def _in_group(group: str) -> dict[str, str]:
     return {GROUP_ATTRIBUTE: group} if group else {}
-
-
-class MessageLease:
-    """Hides a message for `seconds`, and extends that in a thread until `stop`.
-
-    After a worker is killed the message becomes visible within `seconds`. If SQS does not accept an extension, the
-    visibility timeout applies. `record` is called with each extension, with the seconds that the work has taken.
-    """
-
-    def __init__(
-        self,
-        queue: SqsQueue,
-        receipt_handle: str,
-        *,
-        seconds: int,
-        record: Callable[[float], None] = lambda _seconds: None,
-    ) -> None:
-        self._queue = queue
-        self._receipt_handle = receipt_handle
-        self._seconds = seconds
-        self._record = record
-        self.is_recorded = False
-        self._stopped = Event()
-        self._thread = Thread(target=self._extend, name="message lease", daemon=True)
-        self._thread.start()
-
-    def stop(self) -> None:
-        """Ends the extensions, and waits for a running one."""
-        self._stopped.set()
-        self._thread.join(_LONGEST_JOIN_SECONDS)
-
-    def _extend(self) -> None:
-        started, interval = time.monotonic(), self._seconds / _EXTENSIONS_PER_LEASE
-        self._hide()
-        pause = min(interval, _UNRECORDED_SECONDS)
-        while not self._stopped.wait(pause):
-            self._hide()
-            self.is_recorded = True
-            self._record(time.monotonic() - started)
-            pause = interval
-
-    def _hide(self) -> None:
-        with suppress(Unavailable):
-            self._queue.hide(self._receipt_handle, seconds=self._seconds)
 
 
 @contextmanager

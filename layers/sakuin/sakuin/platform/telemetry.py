@@ -4,16 +4,15 @@ import math
 import re
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+import httpx
 from aws_lambda_powertools import Metrics, Tracer
 from aws_lambda_powertools.metrics import MetricUnit
 
 from sakuin.errors import OutOfTime
-from sakuin.platform.supabase.client import Client
-from sakuin.platform.supabase.requests import Request
 from sakuin.texts.catalogue import coded
 
 # OpenAI logs this header under its own name; the other vendors log the headers of a request.
@@ -113,27 +112,21 @@ def work_id_of(attributes: Mapping[str, str], message: Mapping[str, Any], messag
     """Returns the correlation id of a message.
 
     Our own messages have it in an attribute, our events as the id of their request, S3's events as the id of the upload
-    (`x-amz-request-id`). Without one it is the id of the message.
+    (`x-amz-request-id`). Without one it is the id of the message; the handler rejects an unknown message.
     """
-    identifier = attributes.get(MESSAGE_ATTRIBUTE) or _id_in(message)
+    identifier: object = attributes.get(MESSAGE_ATTRIBUTE)
+    with suppress(LookupError, TypeError, AttributeError):
+        if not identifier and "Records" in message:
+            identifier = message["Records"][0]["responseElements"]["x-amz-request-id"]
+        identifier = identifier or message["detail"].get("request_id") or message["id"]
     return identifier if isinstance(identifier, str) and identifier else message_id
-
-
-def _id_in(message: Mapping[str, Any]) -> object:
-    try:
-        if "Records" in message:
-            return message["Records"][0]["responseElements"]["x-amz-request-id"]
-        return message["detail"].get("request_id") or message["id"]
-    except (LookupError, TypeError, AttributeError):
-        # The handler rejects an unknown message.
-        return None
 
 
 @contextmanager
 def vendor_subsegment(tracer: Tracer, name: str) -> Iterator[Any]:
     """Records the block as a call of a vendor in the trace, with its failure but not the text of its error.
 
-    X-Ray's SDK instruments boto3 by itself, but neither urllib3 nor httpx2, which OpenAI's and turbopuffer's SDKs use.
+    X-Ray's SDK instruments boto3 by itself, but neither httpx nor httpx2, which the SDKs of the vendors use.
     """
     recorder: Any = tracer.provider
     subsegment = recorder.begin_subsegment(name, namespace="remote")
@@ -176,23 +169,22 @@ def instrument_client(session: HttpSession, meter: Meter, work: Callable[[], str
     }
 
 
-def instrument_database(client: Client, meter: Meter, work: Callable[[], str], tracer: Tracer) -> None:
-    """Adds the id that `work` returns to each request of `client`, records its duration, and traces it."""
-    send = client.send
+class TracedTransport(httpx.BaseTransport):
+    """A transport whose requests are calls of Supabase in the trace."""
 
-    def sent(request: Request) -> Any:
-        if work_id := sendable(work()):
-            request.headers[REQUEST_HEADER] = work_id
-        started = time.perf_counter()
-        with vendor_subsegment(tracer, "supabase") as subsegment:
-            response = send(request)
+    def __init__(self, tracer: Tracer, transport: httpx.BaseTransport) -> None:
+        self._tracer, self._transport = tracer, transport
+
+    def handle_request(self, request: httpx.Request) -> httpx.Response:
+        with vendor_subsegment(self._tracer, "supabase") as subsegment:
+            response = self._transport.handle_request(request)
             if subsegment is not None:
-                subsegment.put_http_meta("url", request.path)
-                subsegment.put_http_meta("status", response.status)
-        meter.record_duration("Database", (time.perf_counter() - started) * 1000)
+                subsegment.put_http_meta("url", request.url.path)
+                subsegment.put_http_meta("status", response.status_code)
         return response
 
-    client.send = sent
+    def close(self) -> None:
+        self._transport.close()
 
 
 def add_work_to_messages(client: Any, work: Callable[[], str]) -> Any:

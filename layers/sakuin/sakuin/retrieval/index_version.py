@@ -4,7 +4,7 @@ import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal
 
 from sakuin.errors import NotFound
 from sakuin.platform.embedding import EmbeddingModel
@@ -22,8 +22,6 @@ KnowledgeStore = Literal["postgres", "turbopuffer"]
 
 # The name of the newest version that was never live.
 NEXT = "next"
-
-T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,18 +144,25 @@ class StoredIndexVersion:
     tables: str
     suffix: str
 
+    @classmethod
+    def of(cls, row: Mapping[str, Any]) -> "StoredIndexVersion":
+        """Returns the version of a row of `index_versions` in SQL."""
+        return cls(IndexVersion.from_json(row["parts"]), row["live"], row["answered"], row["tables"], row["suffix"])
+
 
 def live_version(kept: Sequence[StoredIndexVersion]) -> StoredIndexVersion | None:
     """Returns the live version; None before the first version is stored."""
     return next((each for each in kept if each.live), None)
 
 
-def of_version(indexes: Mapping[str, T], version: str | None) -> T | None:
-    """Returns the index of a version, None if that is gone. `indexes` are by the versions' ids, the live one last.
+def recorded_versions(record: Mapping[str, Any] | None) -> list[StoredIndexVersion]:
+    """Returns the index versions of what `begin_work` in SQL returns; none without it, or before the first is added."""
+    return [StoredIndexVersion.of(row) for row in record["index_versions"]] if record else []
 
-    Without a `version` it is the live one.
-    """
-    return indexes.get(version or list(indexes)[-1])
+
+def version_of_tables(versions: Sequence[StoredIndexVersion], tables: str | None) -> StoredIndexVersion | None:
+    """Returns a version whose part for Tables has this id, None if it is gone; without an id the live one."""
+    return next((each for each in versions if each.tables == tables), None) if tables else live_version(versions)
 
 
 def find_version(versions: Sequence[StoredIndexVersion], name: str | None) -> StoredIndexVersion:

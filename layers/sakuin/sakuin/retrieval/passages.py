@@ -9,7 +9,7 @@ _WIDE = re.compile(
     "[\u1100-\u115f\u2e80-\u303e\u3041-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6]"
 )
 
-# An embedding model compares this much best: docs/decisions/0112-passages.md.
+# An embedding model compares this much best: docs/explanation/how-a-question-is-answered.md.
 _EMBEDDED = 300
 # Words are close within a third of it, about one long sentence, or two.
 CLOSE = _EMBEDDED // 3
@@ -32,10 +32,10 @@ def _titled(title: str, text: str) -> str:
 def passages(text: str, *, wide: int) -> list[str]:
     """Returns the passages of a text in its order: a text that is short enough is one.
 
-    A passage has `wide` characters if most of the text's are wide, else five thirds as many. The next one begins two
-    thirds of a passage later.
+    A passage has `wide` characters if most of the text's are wide, else two thirds more. The next one begins two thirds
+    of a passage later.
     """
-    length = wide if 2 * len(_WIDE.sub("", text)) < len(text) else wide * 5 // 3
+    length = wide if 2 * len(_WIDE.sub("", text)) < len(text) else wide + wide * 2 // 3
     if len(text) <= length:
         return [text]
     further = -(-(len(text) - length) // (length * 2 // 3))

@@ -2,7 +2,7 @@
 
 A text loses evidence in the measure in which its matches are scattered (Tao, Zhai: An Exploration of Proximity Measures
 in Information Retrieval, SIGIR 2007). Character grams stand for the words: so the texts of results need no analysis.
-Measured: docs/decisions/0112-passages.md.
+Measured: docs/explanation/how-a-question-is-answered.md.
 """
 
 import math

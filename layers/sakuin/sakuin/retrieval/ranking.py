@@ -2,19 +2,19 @@
 
 Words: BM25 (Robertson, Zaragoza: The Probabilistic Relevance Framework, 2009) as a share of the greatest possible sum,
 so that it means the same in every question. Meaning: the cosine in standard deviations above that of unrelated texts,
-so that it means the same for every model. Their weights are learned: docs/decisions/0111-learned-weights.md.
+so that it means the same for every model. Their weights are learned: docs/explanation/how-a-question-is-answered.md.
 """
 
 import heapq
 import math
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from statistics import fmean
 from typing import Protocol, TypeVar
 
 from sakuin.language.model import Slot
-from sakuin.retrieval.weights import NEAR_MATCH, NEAREST, Scale, Weights
+from sakuin.retrieval.weights import LEAST_SIMILARITY, NEAR_MATCH, NEAREST, Scale, Weights
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,7 +22,8 @@ class Candidate:
     """What a store knows of a chunk. `impacts`: the impact, (0-1], of each of the question's terms that it has.
 
     `cosine` is None without a vector of the question or of the chunk. `illustrates` are the ids of the concepts that an
-    example shows. `language` is empty if it is not known.
+    example shows. `language` is empty if it is not known. `page` has it, empty for a Table; `is_box`: its author marked
+    it, all else of the page are sections.
     """
 
     id: str
@@ -31,6 +32,8 @@ class Candidate:
     is_example: bool = False
     illustrates: tuple[str, ...] = ()
     language: str = ""
+    page: str = ""
+    is_box: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +57,9 @@ class Ranked:
     """A candidate with the parts of its score, best first in a ranking.
 
     `evidence` is its score, `lead` what that is ahead of all others together. `z`: the cosine in standard deviations.
-    `words`: what it has of the question's words.
+    `words`: what it has of the question's words. `behind`, 0-1: how much of a section's words one box of its page has.
+    `lowered`: of a refused question, whose probabilities are all below `LEAST_SIMILARITY`; `least`: what that of a
+    good first result is at least.
     """
 
     id: str
@@ -63,11 +68,21 @@ class Ranked:
     scale: Scale
     z: float
     words: WordMatch
+    behind: float = 0.0
+    lowered: bool = False
+    least: float = 0.0
+
+    @property
+    def probability(self) -> float:
+        """Returns the probability, 0-1, that it answers, without what its place says."""
+        return self.scale.similarity(self.evidence, self.lead)
 
     @property
     def similarity(self) -> float:
         """Returns the probability, 0-1, that it answers."""
-        return self.scale.similarity(self.evidence, self.lead)
+        if self.lowered:
+            return min(round(LEAST_SIMILARITY * self.probability, 4), LEAST_SIMILARITY - 0.0001)
+        return max(self.probability, self.least)
 
     @property
     def needed(self) -> float:
@@ -131,15 +146,15 @@ def known_share(slots: Sequence[Slot], frequencies: Frequencies) -> float:
     Of a question in another language than the texts it is low, of one about another subject it is not.
     """
     grams = [slot for slot in slots if slot.kind == "gram"]
-    known = sum(any(map(frequencies.chunks.get, slot.terms)) for slot in grams)
-    return known / len(grams) if grams else 1.0
+    known_slots = sum(any(map(frequencies.chunks.get, slot.terms)) for slot in grams)
+    return known_slots / len(grams) if grams else 1.0
 
 
 def unrelated(sample: Collection[float], weights: Weights, *, known_share: float = 1.0) -> Unrelated:
     """Returns what is known of the model, and what a question's cosines with a sample of the index say.
 
     Between languages all cosines are lower. So the less of the question the index knows, the more its own texts say of
-    the mean if they are lower: docs/decisions/0155-questions-in-another-language.md.
+    the mean if they are lower: docs/explanation/how-a-question-is-answered.md.
     """
     if not sample:
         return Unrelated(weights.mean, weights.spread)
@@ -159,7 +174,7 @@ def behind_by_language(
 ) -> dict[str, float]:
     """Returns by language how much less score unrelated texts have than in the language nearest to the question.
 
-    Between languages cosines are lower, and few words are the same: docs/decisions/0187-mixed-libraries.md.
+    Between languages cosines are lower, and few words are the same: docs/explanation/how-a-question-is-answered.md.
     `sample` are languages and cosines of texts of the index. The mean of a language counts as one of its texts the mean
     of all. What words are worth is the mean of the candidates. The few texts of a small language may all be answers: up
     to its share, what it lacks counts as the mean of all, and as texts without the words.
@@ -228,34 +243,6 @@ def word_matches(
     return matches
 
 
-@dataclass(frozen=True, slots=True)
-class Reach:
-    """What a candidate needs for a score.
-
-    That is `per_cosine` times its cosine, and of each slot `words` times the greatest value of its terms times their
-    impact, and `covered` times their greatest value; together at least `least`. `terms` have the number of their slot,
-    and their value. More is never needed: scattered words, and a concept's example, only lower a score. Candidates of
-    some languages need more than this.
-    """
-
-    least: float
-    per_cosine: float
-    words: float
-    covered: float
-    terms: Sequence[tuple[str, int, float]]
-
-
-def reach(slots: Sequence[Slot], frequencies: Frequencies, others: Unrelated, weights: Weights, score: float) -> Reach:
-    """Returns what the candidates of a question need for `score`."""
-    possible = sum(greatest_value(slot, frequencies) for slot in slots) or 1.0
-    terms = [
-        (term, place, frequencies.rarity(term) / possible) for place, slot in enumerate(slots) for term in slot.terms
-    ]
-    per_cosine = weights.meaning / others.spread
-    least = score + per_cosine * others.mean - max(others.behind.values(), default=0.0)
-    return Reach(least, per_cosine, weights.words, weights.covered, terms)
-
-
 def greatest_value(slot: Slot, frequencies: Frequencies) -> float:
     """Returns the greatest value of a slot: of a term that some chunk has, if there is one."""
     present = [term for term in slot.terms if frequencies.chunks.get(term)]
@@ -277,15 +264,18 @@ def rank(
     `words` are those of `word_matches`. Scattered words lower no evidence below `lowest`. With `lowers_examples` an
     example ranks below the concepts that it shows: it has a lower score, and the best of its concepts has at least the
     score of the example without that penalty. But it passes no concept that has a higher score of its own than the
-    example has with the penalty.
+    example has with the penalty. A section has a lower score beside a box of its page, the more of its words of the
+    question the box has, too; examples are no such boxes then.
     """
     evidence, z, before = {}, {}, {}
+    behind = _behind_boxes(candidates, words, with_examples=not lowers_examples)
     for each in candidates:
         z[each.id] = others.deviations(each.cosine)
         has = words[each.id]
         score = weights.score(z[each.id], has.share, has.covered) + others.credit(each.language, has)
         before[each.id] = max(score + weights.scattered * has.scattered, min(score, lowest))
         evidence[each.id] = before[each.id] + (weights.example if lowers_examples and each.is_example else 0.0)
+        evidence[each.id] += weights.section * behind.get(each.id, 0.0)
     placed = dict(evidence)
     if lowers_examples:
         own_evidence = ((each.id, evidence[each.id]) for each in candidates if not each.is_example)
@@ -294,19 +284,37 @@ def rank(
             shown = [name for name in each.illustrates if name in evidence]
             if each.is_example and shown:
                 best = min(shown, key=lambda name: (-evidence[name], name))
-                first = next((own for name, own in concepts if name != best), -math.inf)
-                own = max(evidence[best], math.nextafter(evidence[each.id], math.inf))
+                first = next((level for name, level in concepts if name != best), -math.inf)
+                level = max(evidence[best], math.nextafter(evidence[each.id], math.inf))
                 below_first = math.nextafter(first, -math.inf)
-                lifted = before[each.id] if own >= first else max(own, min(before[each.id], below_first))
+                lifted = before[each.id] if level >= first else max(level, min(before[each.id], below_first))
                 placed[best] = max(placed[best], lifted)
     order = sorted(candidates, key=lambda each: (-placed[each.id], each.id))
     evidences = [placed[each.id] for each in order]
-    # No result needs a lead over the examples that stand below their concepts.
-    rivals = [placed[each.id] for each in order if not (lowers_examples and each.is_example)]
-    return [
-        Ranked(each.id, score, lead, scale, z[each.id], words[each.id])
+    # No result needs a lead over the examples that stand below their concepts, and the sections below their boxes.
+    below = {each.id for each in candidates if lowers_examples and each.is_example}
+    below |= {id for id, share in behind.items() if share == 1}
+    rivals = [placed[each.id] for each in order if each.id not in below]
+    ranked = [
+        Ranked(each.id, score, lead, scale, z[each.id], words[each.id], behind.get(each.id, 0.0))
         for each, score, lead in zip(order, evidences, leads(evidences, rivals), strict=True)
     ]
+    if not ranked or ranked[0].is_good:
+        return [*(replace(each, least=LEAST_SIMILARITY) for each in ranked[:1]), *ranked[1:]]
+    return [replace(each, lowered=True) for each in ranked]
+
+
+def _behind_boxes(
+    candidates: Iterable[Candidate], words: Mapping[str, WordMatch], *, with_examples: bool
+) -> dict[str, float]:
+    """Returns for each section of a page with boxes how many of its words of the question one of the boxes has, 0-1."""
+    most: dict[str, int] = {}
+    for each in candidates:
+        if each.is_box and (with_examples or not each.is_example):
+            most[each.page] = max(most.get(each.page, 0), len(words[each.id].matched))
+    sections = [each for each in candidates if not each.is_box and each.page in most]
+    counts = {each.id: len(words[each.id].matched) for each in sections}
+    return {each.id: min(1.0, most[each.page] / counts[each.id]) if counts[each.id] else 1.0 for each in sections}
 
 
 def leads(scores: Sequence[float], rivals: Collection[float]) -> list[float]:
@@ -319,12 +327,12 @@ def leads(scores: Sequence[float], rivals: Collection[float]) -> list[float]:
     if not scores:
         return []
     best = scores[0]
-    others = {0.0, *(each for each in rivals if each < best)}
-    first, everything = best - _total(others), _total({best, *others})
+    lower = {0.0, *(each for each in rivals if each < best)}
+    first, everything = best - _total(lower), _total({best, *lower})
 
     def lead(score: float) -> float:
         part = score - everything
-        return part - math.log1p(-math.exp(part)) if score in others else part
+        return part - math.log1p(-math.exp(part)) if score in lower else part
 
     return [first if each == best else lead(each) for each in scores]
 
@@ -342,4 +350,4 @@ def shown(results: Sequence[R], *, is_weak: bool) -> list[R]:
 
 def is_shown(result: Ranked, best: Ranked) -> bool:
     """Whether a result stands beside a good one, which is always shown. The others fill a list and answer nothing."""
-    return result.similarity >= NEAR_MATCH * best.similarity or bool(result.words.matched)
+    return result.probability >= NEAR_MATCH * best.probability or bool(result.words.matched)

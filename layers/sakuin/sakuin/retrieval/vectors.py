@@ -2,9 +2,10 @@
 
 import hashlib
 import logging
+from collections.abc import Sequence
 from typing import Literal
 
-from sakuin.errors import Invalid, Misconfigured, Refused, SakuinError, Unavailable
+from sakuin.errors import Invalid, Misconfigured, OverBudget, Refused, SakuinError, Unavailable
 from sakuin.platform.embedding import QuestionEmbedder, Vector
 
 logger = logging.getLogger(__name__)
@@ -15,20 +16,23 @@ SearchMode = Literal["both", "words", "vectors"]
 _BY_WORDS_ALONE = "so only words were compared, not meaning. Results may be missing."
 
 
-def question_vector(embedder: QuestionEmbedder, text: str, *, mode: SearchMode) -> tuple[Vector | None, str | None]:
-    """Embeds a question: returns its vector, or None with the sentence for the answer if the service fails.
+def question_vectors(
+    embedder: QuestionEmbedder, texts: Sequence[str], *, mode: SearchMode
+) -> tuple[list[Vector | None], str | None]:
+    """Embeds questions: returns their vectors, or None for each with the sentence for the answer if the service fails.
 
-    Both are None for a search by words. A search by vectors alone raises the service's error.
+    They are also None for a search by words, without a sentence. A search by vectors alone raises the service's error.
     """
+    nothing: list[Vector | None] = [None] * len(texts)
     if mode == "words":
-        return None, None
+        return nothing, None
     try:
-        return embedder.query(text), None
-    except (Unavailable, Invalid, Misconfigured) as error:
+        return [*embedder.questions(texts)], None
+    except (Unavailable, Invalid, Misconfigured, OverBudget) as error:
         if mode == "vectors":
             raise
         logger.warning("searched by words alone: %s", error)
-        return None, _degraded(error)
+        return nothing, _degraded(error)
 
 
 def text_hash(text: str) -> str:
@@ -44,4 +48,8 @@ def _degraded(error: SakuinError) -> str:
         )
     if isinstance(error, Invalid):
         return f"The embedding service rejects this question, {_BY_WORDS_ALONE} Ask in other words."
+    if isinstance(error, OverBudget):
+        return (
+            f"The tokens of today for questions without a key are used up, {_BY_WORDS_ALONE} Ask again after 00:00 UTC."
+        )
     return f"The embedding service does not answer, {_BY_WORDS_ALONE} Ask again in a minute."

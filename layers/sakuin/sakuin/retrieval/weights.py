@@ -1,7 +1,7 @@
 """The learned weights of the ranking, and the probability that a result answers.
 
 `python -m benchmarks.learning` writes `weights.json`, all but what is known of the models:
-docs/decisions/0111-learned-weights.md.
+docs/explanation/how-a-question-is-answered.md.
 """
 
 import json
@@ -13,6 +13,8 @@ from importlib.resources import files
 
 from sakuin.retrieval.vectors import SearchMode
 
+# Below this similarity of the best result an answer is `no_good_match`.
+LEAST_SIMILARITY = 0.2
 # An answer with `no_good_match` has this many results at most.
 NEAREST = 3
 # Beside a good result, one with less than this share of its probability has to have a word of the question.
@@ -65,8 +67,9 @@ class Weights:
 
     `meaning`: of the cosine in standard deviations. `words`, `covered`: of the shares of the question's words in
     `WordMatch`. `scattered`: of the share of the words that is scattered over the text. `example`: of an example nobody
-    asked for. `farther`: what a good match needs less for each deviation of `Unrelated.lower`. `mean`, `spread`: of the
-    model's cosines between unrelated texts; they count as much as `known` texts of the index.
+    asked for. `section`: of a section beside an author's box of its page. `farther`: what a good match needs less for
+    each deviation of `Unrelated.lower`. `mean`, `spread`: of the model's cosines between unrelated texts; they count as
+    much as `known` texts of the index.
     """
 
     meaning: float
@@ -74,6 +77,7 @@ class Weights:
     covered: float
     scattered: float
     example: float
+    section: float
     scales: Mapping[SearchMode, Scale]
     farther: float
     mean: float
@@ -107,4 +111,4 @@ def weights_of(model: str) -> Weights:
     scales = {name: learned_scale(scale) for name, scale in learned["scales"].items()}
     models = learned["models"]
     of_model = models.get(model, models["another"])
-    return Weights(**learned["score"], scales=scales, farther=learned["farther"], **of_model)
+    return Weights(**learned["score"], farther=learned["farther"], scales=scales, **of_model)

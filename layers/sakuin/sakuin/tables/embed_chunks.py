@@ -12,7 +12,8 @@ from sakuin.errors import SakuinError
 from sakuin.language.indexing import index_words
 from sakuin.language.model import IndexedWords
 from sakuin.platform.embedding import Embedder, RequestSize, Vector, embed_texts
-from sakuin.retrieval.index_version import of_version
+from sakuin.platform.waiting import Record, WorkRow
+from sakuin.retrieval.index_version import StoredIndexVersion, recorded_versions, version_of_tables
 from sakuin.retrieval.passages import embedded_passages
 from sakuin.tables.index_table import sweep_nodes
 from sakuin.tables.json_pointer import ancestors, pointer_hash
@@ -67,9 +68,9 @@ class EmbedChunks:
         """Embeds and stores chunks; returns how many are stored, and how many texts were embedded and refused."""
         passages = {chunk.id: embedded_passages(chunk.chunk_text, title=chunk.title) for chunk in wanted}
         texts = {name: text for of_chunk in passages.values() for name, text in of_chunk.items()}
-        known = dict(self.index.known_vectors(project_id, texts.keys()))
-        portion = _Portion(list(wanted), passages, known, self.clock())
-        missing = {name: texts[name] for name in sorted(texts.keys() - known.keys())}
+        stored_vectors = dict(self.index.known_vectors(project_id, texts.keys()))
+        portion = _Portion(list(wanted), passages, stored_vectors, self.clock())
+        missing = {name: texts[name] for name in sorted(texts.keys() - stored_vectors.keys())}
 
         def store() -> None:
             if chunks := portion.take(self.clock()):
@@ -198,29 +199,36 @@ def _row(table_id: str, chunk: WantedChunk, words: IndexedWords, vectors: Sequen
 
 @dataclass(frozen=True, slots=True)
 class EmbedWork:
-    """A `QueueWork`: embeds and stores chunks of Tables. `indexes` are the index versions by id, the live one last."""
+    """A `QueueWork`: embeds and stores chunks of Tables.
 
-    indexes: Callable[[], Mapping[str, EmbedChunks]]
+    `versions` gives the index versions where the record of a message has none.
+    """
+
+    versions: Callable[[], Sequence[StoredIndexVersion]]
+    embed_of: Callable[[StoredIndexVersion], EmbedChunks]
     logger: Logger
     metrics: Metrics
 
     def read(self, message: Mapping[str, Any]) -> EmbedRequest:
         return embed_message(message)
 
-    def give_up(self, asked: EmbedRequest, reason: str) -> None:
-        if embed := of_version(self.indexes(), asked.index_version):
-            embed.index.give_up(asked.table_id, reason)
+    def row_of(self, request: EmbedRequest) -> WorkRow:
+        return request.row
 
-    def process(self, asked: EmbedRequest) -> None:
+    def give_up(self, request: EmbedRequest, reason: str) -> None:
+        if version := version_of_tables(self.versions(), request.index_version):
+            self.embed_of(version).index.give_up(request.table_id, reason)
+
+    def process(self, request: EmbedRequest, record: Record | None) -> None:
         started = time.perf_counter()
-        embed = of_version(self.indexes(), asked.index_version)
-        if embed is None:
+        version = version_of_tables(recorded_versions(record) or self.versions(), request.index_version)
+        if version is None:
             # The index version was deleted.
             return
-        result = embed(asked.project_id, asked.table_id, asked.chunks)
+        result = self.embed_of(version)(request.project_id, request.table_id, request.chunks)
         self.logger.info(
             "chunks embedded",
-            table_id=asked.table_id,
+            table_id=request.table_id,
             stored=result.stored,
             embedded=result.embedded,
             ready=result.ready,

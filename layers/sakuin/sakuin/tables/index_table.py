@@ -150,40 +150,39 @@ class IndexTable:
         name: str,
         strings: Sequence[LargeString],
         skipped: Sequence[SkippedNode],
-        found: Mapping[str, Mapping[str, Any]],
+        totals: Mapping[str, Mapping[str, Any]],
         planned: int,
     ) -> ScanResult:
-        kept: Sequence[str] | None = [pointer_hash(string.json_pointer) for string in strings]
+        pointers: Sequence[str] | None = [pointer_hash(string.json_pointer) for string in strings]
         portion: Sequence[str] = ()
-        rest: Sequence[str] = ()
+        remaining: Sequence[str] = ()
         nodes = max(len(strings), 1)
         for count in itertools.count(1):
             removed = self.index.finish_scan(
                 table_id,
                 scan.generation,
-                kept=kept,
+                pointers=pointers,
                 gone=portion,
-                more=bool(rest),
+                more=bool(remaining),
                 skipped=skipped,
-                found=found,
+                totals=totals,
                 nodes=nodes,
                 limit=self.nodes_a_deletion,
             )
             if removed is None:
                 return ScanResult("superseded")
-            rest, unindexed = rest or removed.gone, removed.unindexed
-            for generation, doc_ids in removed.doc_ids.items():
-                self.store.delete(name, doc_ids, generation=generation)
-            if removed.doc_ids:
-                recorded = 0 if rest else nodes
-                unindexed = self.index.record_removed(table_id, removed.doc_ids.keys(), scan.generation, nodes=recorded)
-            if not rest:
+            remaining, unindexed = remaining or removed.gone, removed.unindexed
+            if removed.nodes:
+                self.store.sweep(name, removed.nodes)
+                scanned = 0 if remaining else nodes
+                unindexed = self.index.mark_swept(table_id, removed.nodes, generation=scan.generation, scanned=scanned)
+            if not remaining:
                 break
             if count == self.portions_a_message:
                 self.queues.index(scan.project_id, table_id, generation=scan.generation, skip=len(strings))
                 return ScanResult("page", 0, planned)
             # The document's nodes are sent once a message: with each portion, removal would take quadratic time.
-            kept, portion, rest = None, rest[: self.nodes_a_deletion], rest[self.nodes_a_deletion :]
+            pointers, portion, remaining = None, remaining[: self.nodes_a_deletion], remaining[self.nodes_a_deletion :]
         complete_indexed(self.store, self.index, unindexed)
         return ScanResult("scanned", len(strings), planned)
 
@@ -203,7 +202,7 @@ def _strings(
     document: object, scopes: Sequence[str], threshold: int, longest: int
 ) -> tuple[list[LargeString], list[SkippedNode]]:
     """Returns the large strings of all scopes, each once, and the nodes that cannot be indexed."""
-    found: dict[str, LargeString] = {}
+    strings: dict[str, LargeString] = {}
     skipped: dict[str, SkippedNode] = {}
     for scope in _outermost(scopes):
         try:
@@ -213,20 +212,20 @@ def _strings(
                     continue
                 problem = problem_of(string.json_pointer) or problem_of(string.text) or _length_problem(string, longest)
                 if problem is None:
-                    found[string.json_pointer] = string
+                    strings[string.json_pointer] = string
                 else:
                     skipped[string.json_pointer] = SkippedNode(string.json_pointer, problem)
         except NotFound:
             skipped[scope] = SkippedNode(scope, coded("table.no_node"))
-    return list(found.values()), _shown(list(skipped.values()))
+    return list(strings.values()), _shown(list(skipped.values()))
 
 
 def _shown(skipped: list[SkippedNode]) -> list[SkippedNode]:
-    more = len(skipped) - _SKIPPED_SHOWN
-    if more <= 0:
+    unnamed = len(skipped) - _SKIPPED_SHOWN
+    if unnamed <= 0:
         return skipped
-    rest = SkippedNode(skipped[_SKIPPED_SHOWN].json_pointer, coded("table.many_skipped", count=more - 1))
-    return [*skipped[:_SKIPPED_SHOWN], rest]
+    last = SkippedNode(skipped[_SKIPPED_SHOWN].json_pointer, coded("table.many_skipped", count=unnamed - 1))
+    return [*skipped[:_SKIPPED_SHOWN], last]
 
 
 def _length_problem(string: LargeString, longest: int) -> str | None:

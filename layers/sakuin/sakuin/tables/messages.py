@@ -1,6 +1,5 @@
 """The messages of the queues of Tables: what they ask for, and the queues that send them."""
 
-import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -11,7 +10,7 @@ from pydantic import Field, ValidationError
 
 from sakuin.platform.s3 import QueueMessage, only_record, unknown_message
 from sakuin.platform.sqs import SqsQueue
-from sakuin.platform.unfinished_work import WorkMessage, WorkSubject
+from sakuin.platform.waiting import WorkRow
 
 EVENTS = ("ToolCreated", "ToolUpdated", "ToolDeleted", "TableUpdated", "TableDeleted")
 
@@ -48,8 +47,9 @@ class ScanRequest(QueueMessage):
     for_event: bool = Field(default=False, description="Whether one scan is enough for all events of a generation.")
 
     @property
-    def subject(self) -> WorkSubject:
-        return _table(self, asks_vendors=False)
+    def row(self) -> WorkRow:
+        """The row of the Table."""
+        return WorkRow("table", self.table_id, self.table_id, self.index_version or "")
 
 
 class EmbedRequest(QueueMessage):
@@ -57,12 +57,13 @@ class EmbedRequest(QueueMessage):
 
     project_id: str = Field(pattern=_UUID)
     table_id: str = Field(pattern=_UUID)
-    chunks: list[str] = Field(max_length=1000)
+    chunks: list[str] = Field(min_length=1, max_length=1000)
     index_version: str | None = Field(default=None, description="The index version of the chunks; null: the live one.")
 
     @property
-    def subject(self) -> WorkSubject:
-        return _table(self, asks_vendors=True)
+    def row(self) -> WorkRow:
+        """The row of the first chunk."""
+        return WorkRow("chunks", min(self.chunks), self.table_id, self.index_version or "")
 
 
 class IndexMessage(QueueMessage):
@@ -87,8 +88,9 @@ class DocumentUploaded:
     key: str
 
     @property
-    def subject(self) -> WorkSubject:
-        return WorkSubject("upload", self.key, asks_vendors=False)
+    def row(self) -> WorkRow:
+        """The row of the Table."""
+        return WorkRow("table", self.table_id, self.table_id)
 
 
 def tool_message(message: Mapping[str, Any]) -> ScanRequest | DocumentUploaded | None:
@@ -115,20 +117,6 @@ def embed_message(message: Mapping[str, Any]) -> EmbedRequest:
         return EmbedMessage.model_validate(message).embed
     except ValidationError as error:
         raise unknown_message(error) from error
-
-
-def _table(asked: ScanRequest | EmbedRequest, *, asks_vendors: bool) -> WorkSubject:
-    """Returns a Table in an index version ("" for the live one). A scan of it continues any of its work."""
-    version = asked.index_version or ""
-    scan = {"index": _request(asked.project_id, asked.table_id, version)}
-    return WorkSubject(
-        "table",
-        asked.table_id,
-        version,
-        message=WorkMessage("tool", json.dumps(scan), asked.project_id),
-        asks_vendors=asks_vendors,
-        finishes_itself=True,
-    )
 
 
 def _request(project_id: str, table_id: str, version: str) -> dict[str, Any]:

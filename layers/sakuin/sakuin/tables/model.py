@@ -8,7 +8,9 @@ from pydantic import WithJsonSchema
 
 from sakuin.platform.supabase.forms import Day, Id, Time
 
-EventName = Literal["ToolCreated", "ToolUpdated", "ToolDeleted", "TableUpdated", "TableDeleted"]
+EventName = Literal[
+    "ToolCreated", "ToolUpdated", "ToolDeleted", "TableUpdated", "TableDeleted", "ToolReady", "ToolFailed"
+]
 
 Switch = Literal["enabled", "disabled"]
 
@@ -93,6 +95,7 @@ _SEARCH_INDEX = {
         "indexed_chunks_count": {"type": "integer"},
         "minutes_left": {"type": ["integer", "null"], "description": "While it waits for embeddings; null: not known."},
         "last_error": {"type": ["string", "null"], "description": "What to do; null after success."},
+        "last_error_code": {"type": "string", "description": "Of `last_error`, for programs."},
         "warning": {"type": ["string", "null"], "description": "Why nothing can be found."},
     },
 }
@@ -145,7 +148,10 @@ class McpEndpoint:
 
 @dataclass(frozen=True, slots=True)
 class OutboxEvent:
-    """The event of a committed change. `request_id` is the request that made it, for the logs."""
+    """The event of a committed change. `request_id` is the request that made it, for the logs.
+
+    `generation` is that of the Table whose Tool is ready or failed.
+    """
 
     id: int
     event: EventName
@@ -153,6 +159,7 @@ class OutboxEvent:
     table_id: str
     tool_id: str | None
     request_id: str | None = None
+    generation: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -153,12 +153,9 @@ class Completion:
 
 @dataclass(frozen=True, slots=True)
 class RemovedNodes:
-    """The doc ids to delete from the store, by their newest generation, and `gone`: the other nodes to remove.
+    """The nodes to sweep, and `gone`: the other nodes to remove. `unindexed`: as of a `Completion`."""
 
-    `unindexed`: as of a `Completion`.
-    """
-
-    doc_ids: Mapping[int, Sequence[str]]
+    nodes: Sequence[PublishedNode]
     gone: Sequence[str]
     unindexed: UnindexedTable | None
 
@@ -167,23 +164,15 @@ class RemovedNodes:
 class RecordedRows:
     """All recorded chunks of a Table: chunk ids by doc id of those `stored`, and the doc ids of those `coming`.
 
-    `planned`: the scan of the current `generation` is finished, so that no other rows can be wanted.
+    `planned`: the scan of the current `generation` is finished, so that no other rows can be wanted. `unscanned`: the
+    records of its scans are lost.
     """
 
     generation: int
     planned: bool
     stored: Mapping[str, str]
     coming: Collection[str]
-
-
-@dataclass(frozen=True, slots=True)
-class TableSummary:
-    """The recorded state of a Table. `idle`: it needs no work. `unbuilt`: a Tool is ready without its records."""
-
-    project_id: str
-    table_id: str
-    idle: bool
-    unbuilt: bool
+    unscanned: bool = False
 
 
 @dataclass(frozen=True, slots=True)

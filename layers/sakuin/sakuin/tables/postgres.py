@@ -26,12 +26,12 @@ from sakuin.tables.nodes import (
     Scan,
     StoredChunkRef,
     StoredResult,
-    TableSummary,
     UnindexedTable,
     WantedChunk,
 )
 from sakuin.tables.objects import TableObject
 from sakuin.tables.scan import storable
+from sakuin.texts.catalogue import coded, restored, stored
 
 ROWS_A_REQUEST = 20_000
 _OBJECTS_A_REQUEST = 2_000
@@ -48,7 +48,7 @@ def combined_rows(part: Callable[[Any], Any]) -> RecordedRows | None:
     row = part(None)
     if row is None:
         return None
-    generation, planned = row["generation"], row["planned"]
+    generation, planned, unscanned = row["generation"], row["planned"], row["unscanned"]
     stored, coming = dict(row["stored"]), list(row["coming"])
     while row["next"] is not None:
         row = part(row["next"])
@@ -57,7 +57,7 @@ def combined_rows(part: Callable[[Any], Any]) -> RecordedRows | None:
         planned = planned and row["planned"] and row["generation"] == generation
         stored |= row["stored"]
         coming += row["coming"]
-    return RecordedRows(generation, planned, stored, coming)
+    return RecordedRows(generation, planned, stored, coming, unscanned)
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,8 +101,8 @@ class TableIndex:
 
     def plan_nodes(self, table_id: str, generation: int, nodes: Sequence[NodeVersion]) -> Plan | None:
         """Records new versions of nodes with their chunks. Idempotent. Returns None if a newer generation exists."""
-        rows = [_node(node) for node in nodes]
-        plan = self._of_table(table_id, "plan_nodes", p_generation=generation, p_nodes=rows)
+        arguments = {"p_generation": generation, "p_nodes": list(map(asdict, nodes))}
+        plan = self._of_table(table_id, "plan_nodes", **arguments)
         return plan and Plan(plan["missing"], [PublishedNode(**row) for row in plan["published"]])
 
     def record_scan(self, table_id: str, generation: int, *, nodes: int) -> None:
@@ -114,11 +114,11 @@ class TableIndex:
         table_id: str,
         generation: int,
         *,
-        kept: Collection[str] | None,
+        pointers: Collection[str] | None,
         gone: Sequence[str],
         more: bool,
         skipped: Sequence[SkippedNode],
-        found: Mapping[str, Mapping[str, Any]],
+        totals: Mapping[str, Mapping[str, Any]],
         nodes: int,
         limit: int,
     ) -> RemovedNodes | None:
@@ -129,25 +129,25 @@ class TableIndex:
         their json_path.
 
         Returns None if a newer generation exists. If nothing was removed, the scan is recorded, and each Tool is
-        `ready` if it is complete; otherwise `record_removed` does that.
+        `ready` if it is complete; otherwise `mark_swept` does that.
         """
-        reasons = [{"json_pointer": storable(node.json_pointer), "reason": storable(node.reason)} for node in skipped]
+        reasons = [{"json_pointer": storable(node.json_pointer), "reason": stored(node.reason)} for node in skipped]
         row = self._of_table(
             table_id,
             "finish_scan",
             p_generation=generation,
-            p_kept=None if kept is None else sorted(kept),
+            p_kept=None if pointers is None else sorted(pointers),
             p_gone=list(gone),
             p_more=more,
             p_skipped=reasons,
-            p_found=found,
+            p_found=totals,
             p_nodes=nodes,
             p_limit=limit,
         )
         if row is None:
             return None
-        doc_ids = {int(generation): ids for generation, ids in row["removed"].items()}
-        return RemovedNodes(doc_ids, row["gone"], _unindexed(row["unindexed"]))
+        removed = [PublishedNode(**node) for node in row["removed"]]
+        return RemovedNodes(removed, row["gone"], _unindexed(row["unindexed"]))
 
     def record_objects(self, table_id: str, generation: int, objects: Sequence[TableObject]) -> None:
         """Makes these the objects of a Table; only changed ones are sent. Nothing if a newer generation exists."""
@@ -162,17 +162,6 @@ class TableIndex:
         for start in range(0, len(rows), _OBJECTS_A_REQUEST):
             batch = rows[start : start + _OBJECTS_A_REQUEST]
             self._call("store_objects", p_table=table_id, p_generation=generation, p_objects=batch)
-
-    def record_removed(
-        self, table_id: str, removed: Collection[int], generation: int, *, nodes: int
-    ) -> UnindexedTable | None:
-        """Records that the rows of these generations from `finish_scan` are deleted from the store, and the scan.
-
-        `nodes` is 0 if the scan has more nodes to remove. Returns the Table if it only waits until the store has
-        indexed it.
-        """
-        arguments = {"p_removed": sorted(removed), "p_generation": generation, "p_nodes": nodes}
-        return _unindexed(self._of_table(table_id, "record_removed", **arguments))
 
     def chunks_to_store(self, table_id: str, ids: Collection[str], *, namespace: str) -> Sequence[WantedChunk]:
         """Returns those of the chunks that are wanted and not stored; none of a deleted Table.
@@ -193,7 +182,7 @@ class TableIndex:
         """
         if not tokens:
             return
-        quota = {"p_name": "project_daily_tokens", "p_seconds": 86_400, "p_what": "tokens of one project in a day"}
+        quota = {"p_name": "project_daily_tokens", "p_seconds": 86_400}
         try:
             call(self.client, "take_quota", {"p_principal": project_id, "p_amount": tokens, **quota})
         except OverLimit as error:
@@ -225,7 +214,7 @@ class TableIndex:
 
         Their nodes are not searchable until their text changes. Their Tools show the reasons (`SkippedNode`).
         """
-        refused = [{"id": id, "reason": storable(reason)} for id, reason in reasons.items()]
+        refused = [{"id": id, "reason": stored(reason)} for id, reason in reasons.items()]
         self._of_table(table_id, "mark_refused", p_refused=refused)
 
     def recorded_rows(self, table_id: str) -> RecordedRows | None:
@@ -233,15 +222,11 @@ class TableIndex:
         limit = self.rows_a_request
         return combined_rows(lambda after: self._of_table(table_id, "recorded_rows", p_after=after, p_limit=limit))
 
-    def ids_after(self, table_id: str | None, *, limit: int) -> Sequence[str]:
-        """Returns the ids of Tables after this one, in order."""
-        query = self.client.table("context_table").select("id").order("id").limit(limit)
-        return [row["id"] for row in answer(query if table_id is None else query.gt("id", table_id))]
-
-    def summaries(self, table_ids: Collection[str]) -> Sequence[TableSummary]:
-        """Returns the summaries of these Tables, without deleted ones. Raises `Unavailable` if they take too long."""
-        rows = self._call("table_claims", p_fingerprint=self.fingerprint, p_tables=sorted(table_ids))
-        return [TableSummary(row["project_id"], row["table_id"], row["settled"], row["unbuilt"]) for row in rows]
+    def tables_after(self, table_id: str | None, *, limit: int) -> Sequence[tuple[str, str]]:
+        """Returns project and id of the Tables after this one, by id."""
+        query = self.client.table("context_table").select("project_id,id").order("id").limit(limit)
+        rows = answer(query if table_id is None else query.gt("id", table_id))
+        return [(row["project_id"], row["id"]) for row in rows]
 
     def raise_generation(self, table_id: str, generation: int) -> None:
         """Raises a Table to at least this generation, which has to be indexed."""
@@ -255,10 +240,16 @@ class TableIndex:
         """Records that the store was compared for this generation. Does nothing if a newer generation exists."""
         self._of_table(table_id, "finish_comparison", p_generation=generation)
 
-    def mark_swept(self, table_id: str, nodes: Sequence[PublishedNode]) -> None:
-        """Records that the older rows of these nodes are deleted from the store."""
-        swept = [asdict(node) for node in nodes]
-        self._of_table(table_id, "mark_swept", p_swept=swept)
+    def mark_swept(
+        self, table_id: str, nodes: Sequence[PublishedNode], *, generation: int | None = None, scanned: int = 0
+    ) -> UnindexedTable | None:
+        """Records that the older rows of these nodes are deleted from the store.
+
+        With the `generation` of a scan it also ends that of `scanned` strings, 0 if it has more nodes to remove, and
+        returns the Table if it only waits until the store has indexed it.
+        """
+        arguments = {"p_swept": list(map(asdict, nodes)), "p_generation": generation, "p_nodes": scanned}
+        return _unindexed(self._of_table(table_id, "mark_swept", **arguments))
 
     def nodes_to_sweep(self, table_id: str) -> Sequence[PublishedNode]:
         """Returns the published nodes that may still have rows of older versions in the store."""
@@ -286,15 +277,14 @@ class TableIndex:
 
         For the live index, it also sets the Tools to `error`.
         """
-        self._of_table(table_id, "record_scan_failure", p_generation=generation, p_error=storable(message))
+        self._of_table(table_id, "record_scan_failure", p_generation=generation, p_error=stored(message))
 
     def give_up(self, table_id: str, reason: str) -> None:
         """Records the reason for the current generation, and how to start again. A deleted Table is not an error."""
-        message = f"{reason}. Send it again with `sakuin redrive`, or start over with `sakuin tool reindex`."
-        self.record_failure(table_id, None, message)
+        self.record_failure(table_id, None, coded("table.given_up", reason=reason))
 
     def stalled_tables(self, seconds: int, *, limit: int = _TABLES_IN_PROGRESS) -> Sequence[tuple[str, str]]:
-        """Returns `(project, table)` of incomplete Tables without progress for `seconds` and without unfinished work.
+        """Returns `(project, table)` of incomplete Tables without progress for `seconds`.
 
         It includes Tables without Tools that still have rows. For an index version that is not live, it includes Tables
         that it never had, while fewer than `limit` are in progress, and those whose indexing failed a day ago.
@@ -428,17 +418,6 @@ class ToolSearch:
         rows = call(self.client, "objects_in_scope", arguments) if pointer_hashes else []
         return {row["json_pointer"]: json.loads(row["fields"]) for row in rows}
 
-    def text(
-        self, mcp_id: str, tool_id: str, pointer_hash: str, *, around: str, first: int, limit: int
-    ) -> Mapping[str, Any] | None:
-        """Returns the current `chunks` of a node from `first` on, and the `texts` at or below `around`.
-
-        At most `limit` of each, all in the scope of the Tool; None if it is not allowed at this endpoint now.
-        """
-        place = {"p_pointer_hash": pointer_hash, "p_around": around, "p_first": first}
-        found: Mapping[str, Any] | None = self._of_tool("read_text", mcp_id, tool_id, p_limit=limit, **place)
-        return found
-
     def _of_tool(self, function: str, mcp_id: str, tool_id: str, **arguments: Any) -> Any:
         """Returns the answer of a SQL function about a Tool of an endpoint, in this index version."""
         tool = {"p_mcp": mcp_id, "p_tool": tool_id, "p_fingerprint": self.fingerprint}
@@ -447,24 +426,6 @@ class ToolSearch:
 
 def _unindexed(rows: Sequence[dict[str, Any]]) -> UnindexedTable | None:
     return UnindexedTable(**rows[0]) if rows else None
-
-
-def _node(node: NodeVersion) -> dict[str, Any]:
-    return {
-        "pointer_hash": node.pointer_hash,
-        "json_pointer": node.json_pointer,
-        "content_hash": node.content_hash,
-        "title": node.title,
-        "chunks": [
-            {
-                "chunk_index": chunk.index,
-                "chunk_text": chunk.text,
-                "char_start": chunk.char_start,
-                "char_end": chunk.char_end,
-            }
-            for chunk in node.chunks
-        ],
-    }
 
 
 def _endpoint(row: dict[str, Any] | None) -> Endpoint | None:
@@ -481,7 +442,7 @@ def _bound(row: Mapping[str, Any]) -> BoundTool:
         json_path=row["json_path"],
         name=row["name"],
         description=row["description"],
-        index=row["metadata"].get("search_index", {}),
+        index=restored(row["metadata"].get("search_index", {})),
     )
 
 

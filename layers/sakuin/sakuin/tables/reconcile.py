@@ -1,19 +1,16 @@
 """What brings an index over Tables back: comparisons of its records with the rows of the store, and restarts."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from sakuin.errors import CircuitOpen, Invalid, OutOfTime, SakuinError, Unavailable
-from sakuin.platform.reconciliation import ComparedPage, Difference
+from sakuin.differences import ComparedPage, Difference
+from sakuin.errors import CircuitOpen, OutOfTime, SakuinError, Unavailable
 from sakuin.platform.retry import MAX_FAILURES
 from sakuin.platform.run_all import run_all
-from sakuin.platform.supabase.client import Client
-from sakuin.retrieval.index_version import StoredIndexVersion
 from sakuin.tables.messages import TableQueues
-from sakuin.tables.nodes import RecordedRows, TableSummary, UnindexedTable, namespace
+from sakuin.tables.nodes import RecordedRows, UnindexedTable, namespace
 from sakuin.tables.postgres import TableIndex
-from sakuin.texts.catalogue import coded
 
 if TYPE_CHECKING:
     # Only workers that ask the store load its SDK.
@@ -97,121 +94,68 @@ def complete_indexed(store: "ChunkStore", index: TableIndex, table: UnindexedTab
 
 
 @dataclass(frozen=True, slots=True)
-class ReconcileTables:
-    """Finds missing and orphaned rows. It skips Tables that need work anyway, or that the store still indexes.
-
-    It does so in one index version. Tools show the state of the live one, so only this one can be `unbuilt`.
-    """
+class KeptIndex:
+    """The index over Tables of a kept index version, the queues of its work, and the suffix of its namespaces."""
 
     index: TableIndex
-    store: "ChunkStore"
     queues: TableQueues
     suffix: str
-    live: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class ReconcileTables:
+    """Finds missing and orphaned rows of all kept index versions.
+
+    It skips Tables whose scan is not finished, or that the store still indexes.
+    """
+
+    store: "ChunkStore"
+    indexes: Sequence[KeptIndex]
 
     def page(self, after: str | None, *, dry_run: bool, is_over: Callable[[], bool]) -> ComparedPage:
         """Compares Tables by id until the page ends or `is_over`; at least one, so that each call makes progress.
 
-        A Table that fails is a difference. `CircuitOpen` and `OutOfTime` are raised, since they fail all Tables.
+        A Table that fails, or takes all the time, is a difference. `CircuitOpen` is raised, since it fails all Tables.
         """
-        found: list[Difference] = []
-        ids = self.index.ids_after(after, limit=_TABLES_A_PAGE)
-        compared = 0
-        for table_id, summary in self._summaries(ids, found):
-            if compared and is_over():
-                break
+        differences: list[Difference] = []
+        tables = self.indexes[0].index.tables_after(after, limit=_TABLES_A_PAGE)
+        for number, (project_id, table_id) in enumerate(tables):
+            if number and is_over():
+                return ComparedPage(differences, tables[number - 1][1])
             try:
-                found += self._differences(summary, dry_run=dry_run) if summary else []
-            except (CircuitOpen, OutOfTime):
+                for index in self.indexes:
+                    differences += self._differences(index, project_id, table_id, dry_run=dry_run)
+            except CircuitOpen:
                 raise
             except SakuinError as error:
-                found.append(_failed(table_id, error))
-            compared += 1
-        is_end = compared == len(ids) < _TABLES_A_PAGE
-        return ComparedPage(found, None if is_end else ids[compared - 1])
+                if number and isinstance(error, OutOfTime):
+                    # The next page begins with it.
+                    return ComparedPage(differences, tables[number - 1][1])
+                message = f"It could not be compared: {str(error).removesuffix('.')}."
+                differences.append(Difference("failed", table_id, message, "nothing yet: it is compared again"))
+        return ComparedPage(differences, tables[-1][1] if len(tables) == _TABLES_A_PAGE else None)
 
-    def _summaries(self, ids: Sequence[str], found: list[Difference]) -> Iterator[tuple[str, TableSummary | None]]:
-        """Yields the summary of each Table, None without one. Reads all at once, or each by itself if that fails."""
-        try:
-            summaries = {summary.table_id: summary for summary in self.index.summaries(ids)} if ids else {}
-        except CircuitOpen:
-            raise
-        except SakuinError as error:
-            if len(ids) > 1:
-                # Large Tables together may exceed the time limit of a query.
-                for table_id in ids:
-                    yield from self._summaries([table_id], found)
-                return
-            found.append(_failed(ids[0], error))
-            summaries = {}
-        for table_id in ids:
-            yield table_id, summaries.get(table_id)
-
-    def _differences(self, table: TableSummary, *, dry_run: bool) -> list[Difference]:
-        table_id = table.table_id
-        if table.unbuilt and self.live:
-            # The scan restores the doc ids, so that the next comparison finds orphaned rows.
+    def _differences(self, kept: KeptIndex, project_id: str, table_id: str, *, dry_run: bool) -> list[Difference]:
+        name = namespace(project_id, table_id, kept.suffix)
+        rows = compare_rows(self.store, kept.index, name, table_id)
+        if rows is not None and rows.recorded.unscanned:
             if not dry_run:
-                self.queues.index(table.project_id, table_id)
-            return [Difference("unbuilt", table_id, coded("night.no_records"), coded("night.scan"))]
-        if not table.idle:
-            return []
-        name = namespace(table.project_id, table_id, self.suffix)
-        rows = compare_rows(self.store, self.index, name, table_id)
-        if rows is None:
+                kept.queues.index(project_id, table_id)
+            return [Difference("lost", table_id, "The records of its index are missing.", "the table is scanned")]
+        if rows is None or not rows.recorded.planned:
             return []
         if not dry_run:
-            repair_rows(rows, self.store, self.index, name, table_id)
+            repair_rows(rows, self.store, kept.index, name, table_id)
             if rows.is_behind:
-                self.index.raise_generation(table_id, rows.newest + 1)
+                kept.index.raise_generation(table_id, rows.newest + 1)
             if rows.missing or rows.is_behind:
-                self.queues.index(table.project_id, table_id)
+                kept.queues.index(project_id, table_id)
         return _differences_of_rows(table_id, rows)
 
 
 @dataclass(frozen=True, slots=True)
-class ReconcileVersions:
-    """Compares the Tables of one index version after the other."""
-
-    versions: Sequence[ReconcileTables]
-
-    @classmethod
-    def of(
-        cls, client: Client, store: "ChunkStore", queues: TableQueues, versions: Sequence[StoredIndexVersion]
-    ) -> "ReconcileVersions":
-        """Returns the comparison of these versions in their order; no two have the same index over Tables."""
-        return cls(
-            [
-                ReconcileTables(
-                    TableIndex(client, each.settings.tables),
-                    store,
-                    replace(queues, index_version=each.tables),
-                    each.suffix,
-                    each.live,
-                )
-                for each in versions
-            ]
-        )
-
-    def page(self, after: str | None, *, dry_run: bool, is_over: Callable[[], bool]) -> ComparedPage:
-        """Compares a page of Tables of one version. `after` is the number of the version, a colon, and a Table's id."""
-        number, _, table_id = (after or "").rpartition(":")
-        if number and not number.isdecimal():
-            raise Invalid(f"Unknown place {after!r}. Use the `next` of the page before.")
-        at = int(number or 0)
-        if at >= len(self.versions):
-            # A version was dropped since the page before.
-            return ComparedPage([], None)
-        page = self.versions[at].page(table_id or None, dry_run=dry_run, is_over=is_over)
-        if page.after is not None:
-            return ComparedPage(page.differences, f"{at}:{page.after}")
-        is_last = at + 1 == len(self.versions)
-        return ComparedPage(page.differences, None if is_last else f"{at + 1}:")
-
-
-@dataclass(frozen=True, slots=True)
 class RestartTables:
-    """Starts the indexing of stalled Tables: incomplete ones, without unfinished work that could complete them.
+    """Starts the indexing of stalled Tables: incomplete ones without progress.
 
     `indexes` are the kept index versions, by fingerprint. `has_backlog` returns whether the queues of Tables have
     messages, waiting or in progress.
@@ -240,20 +184,16 @@ class RestartTables:
         return restarted
 
 
-def _failed(table_id: str, error: SakuinError) -> Difference:
-    said = coded("night.not_compared", reason=str(error).removesuffix("."))
-    return Difference("failed", table_id, said, coded("night.later"))
-
-
 def _differences_of_rows(table_id: str, rows: RowComparison) -> list[Difference]:
     differences = []
     if rows.missing:
-        said = coded("night.lost", missing=len(rows.missing), all=len(rows.recorded.stored))
-        differences.append(Difference("lost", table_id, said, coded("night.stored_again")))
+        message = f"The store does not have {len(rows.missing)} of {len(rows.recorded.stored)} recorded chunks."
+        differences.append(Difference("lost", table_id, message, "they are stored again"))
     if rows.orphaned:
-        said = coded("night.left_over", count=len(rows.orphaned))
-        differences.append(Difference("left over", table_id, said, coded("night.removed")))
+        message = f"The store has {len(rows.orphaned)} rows that no record needs."
+        differences.append(Difference("left over", table_id, message, "they are removed"))
     if rows.is_behind:
-        said = coded("night.behind", newest=str(rows.newest), recorded=str(rows.recorded.generation))
-        differences.append(Difference("behind", table_id, said, coded("night.raised", scan=coded("night.scan"))))
+        message = f"The store has rows of generation {rows.newest}, the records are at {rows.recorded.generation}."
+        repair = "the generation is raised, and the table is scanned again"
+        differences.append(Difference("behind", table_id, message, repair))
     return differences

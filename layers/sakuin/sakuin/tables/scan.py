@@ -9,7 +9,7 @@ from typing import Any
 from sakuin.errors import NotFound
 from sakuin.tables.json_pointer import escaped, resolve
 from sakuin.tables.model import SkippedNode
-from sakuin.texts.catalogue import coded
+from sakuin.texts.catalogue import coded, stored
 
 # Each string is stored with its pointer: a thousand strings below a key of a megabyte would take a gigabyte.
 LONGEST_POINTER = 8000  # characters; 2,000 levels of three
@@ -117,8 +117,8 @@ def found_strings(count: StringCount, threshold: int) -> dict[str, Any]:
         "strings_count": count.strings,
         "large_strings_count": count.large,
         "chunk_threshold_chars": threshold,
-        "warning": None if count.large else _warning(count, threshold),
-        "missing": count.missing,
+        "warning": None if count.large else stored(_warning(count, threshold)),
+        "missing": stored(count.missing),
     }
 
 

@@ -1,28 +1,20 @@
 """The search of a Search Tool in its part of a Table."""
 
+import math
 from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import asdict, dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol
 
-from sakuin.language.indexing import impacts_in_chunk
-from sakuin.language.model import AnalyzedQuery
+from sakuin.language.impacts import impacts_in_chunk
+from sakuin.language.model import AnalyzedQuery, Specific
 from sakuin.language.questions.query_analysis import analyze_query, lexicon_lookup
+from sakuin.language.questions.specifics import absent, missing_from
 from sakuin.platform.embedding import QuestionEmbedder
 from sakuin.retrieval.index_version import TableCut
 from sakuin.retrieval.proximity import COMPARED, ComparedText, ranked_by_texts
-from sakuin.retrieval.ranking import (
-    Candidate,
-    Ranked,
-    Unrelated,
-    WordMatch,
-    known_share,
-    rank,
-    shown,
-    unrelated,
-    word_matches,
-)
-from sakuin.retrieval.vectors import SearchMode, question_vector
+from sakuin.retrieval.ranking import Candidate, Ranked, WordMatch, known_share, rank, shown, unrelated, word_matches
+from sakuin.retrieval.vectors import SearchMode, question_vectors
 from sakuin.retrieval.weights import SAMPLE, Weights
 from sakuin.tables.json_pointer import is_within, pointer_hash, relative
 from sakuin.tables.model import BoundTool, FullChunk
@@ -53,23 +45,30 @@ class TableAnswer:
 
     `no_good_match`: the answer is probably not among the hits, which are the nearest.
 
-    `understood_as` is the question as it was rewritten. `degraded` names what was unavailable for the search.
+    `degraded` names what was unavailable for the search.
     """
 
-    query: str
+    understood: AnalyzedQuery
     index: Mapping[str, Any]
     results: tuple[TableHit, ...]
     no_good_match: bool = False
-    understood_as: str | None = None
     degraded: str | None = None
+
+    def missing_from(self, text: str) -> tuple[str, ...]:
+        """Returns the specifics of the question that a text lacks."""
+        return missing_from(text, self.understood)
 
     def as_json(self) -> dict[str, Any]:
         """Returns the answer for agents."""
-        answer = asdict(self)
-        for name in ("understood_as", "degraded"):
-            if answer[name] is None:
-                del answer[name]
-        return answer
+        question = self.understood
+        optional = {"understood_as": question.understood_as, "degraded": self.degraded}
+        return {
+            "query": question.query,
+            "index": self.index,
+            "results": [asdict(result) for result in self.results],
+            "no_good_match": self.no_good_match,
+            **{name: value for name, value in optional.items() if value is not None},
+        }
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,13 +87,12 @@ class TableExplanation:
     """How a question was understood, and its candidates: all current chunks that were found, best first.
 
     `expected` are the chunks of the expected node, best first, whatever their rank; none if it is not in the scope of
-    the Tool or not indexed. `others`: what unrelated texts of the Tool reach.
+    the Tool or not indexed.
     """
 
     understood: AnalyzedQuery
     candidates: tuple[TableCandidate, ...]
     degraded: str | None
-    others: Unrelated
     expected: tuple[TableCandidate, ...] = ()
 
     @property
@@ -104,18 +102,30 @@ class TableExplanation:
 
 
 @dataclass(frozen=True, slots=True)
-class SearchTable:
-    """Searches the scope of one Tool. Results are current, in scope, and allowed at the endpoint now.
-
-    `newer` gives the search of the live index version by its id; None if it is this one.
-    """
+class SearchedTables:
+    """What is searched in one index version. `suffix` is that of its namespaces."""
 
     records: ToolSearch
-    store: "ChunkStore"
     embedder: QuestionEmbedder
     weights: Weights
     suffix: str = ""
-    newer: "Callable[[str | None], SearchTable | None]" = lambda _live: None
+
+
+@dataclass(frozen=True, slots=True)
+class SearchTable:
+    """Searches the scope of one Tool. Results are current, in scope, and allowed at the endpoint now.
+
+    `tables` gives what is searched. It is called with the id of the live index version, as the last call told it; None
+    before.
+    """
+
+    tables: Callable[[str | None], SearchedTables]
+    store: "ChunkStore"
+
+    @property
+    def records(self) -> ToolSearch:
+        """Returns the records of Tools and their Tables."""
+        return self.tables(None).records
 
     def __call__(self, mcp_id: str, tool: BoundTool, query: str, *, top_k: int) -> TableAnswer:
         """Returns the best `top_k` chunks by falling similarity; at most three if even the best is not good enough."""
@@ -123,13 +133,17 @@ class SearchTable:
         is_weak = question.is_refused
         results = shown(question.candidates[:top_k], is_weak=is_weak)
         return TableAnswer(
-            query,
+            question.understood.with_results(each.ranked.words.matched for each in results),
             {"state": tool.state, "indexed_at": tool.index.get("indexed_at")},
             tuple(map(_hit, results)),
             no_good_match=is_weak,
-            understood_as=question.understood.with_results(each.ranked.words.matched for each in results).understood_as,
             degraded=question.degraded,
         )
+
+    def absent_from_scope(self, tool: BoundTool, specifics: Sequence[Specific]) -> tuple[str, ...]:
+        """Returns the specifics of a question, as typed, that no chunk in the Tool's scope has."""
+        name = namespace(tool.project_id, tool.table_id, self.tables(None).suffix)
+        return absent(specifics, partial(self.store.have_terms, name, scope=pointer_hash(tool.json_path)))
 
     def explanation(
         self,
@@ -152,7 +166,7 @@ class SearchTable:
         chunks = _of(expected, question.candidates)
         if not chunks:
             # A search in its own scope says its evidence, but not its rank.
-            alone = ranked(scope=expected, others=question.others)
+            alone = ranked(scope=expected)
             chunks = tuple(replace(each, rank=None) for each in _of(expected, alone.candidates))
         return replace(question, expected=chunks)
 
@@ -166,23 +180,21 @@ class SearchTable:
         mode: SearchMode = "both",
         without: Set[str] = frozenset(),
         scope: str | None = None,
-        others: Unrelated | None = None,
     ) -> TableExplanation:
-        """Ranks the chunks of the Tool, or of `scope` in it, and returns the best `limit` that are current.
-
-        `others`: what unrelated texts of the Tool reach, if it is known.
-        """
-        known = self.records.known_words(mcp_id, tool.id, query, lexicon_lookup(query))
-        if (newer := self.newer(known.live)) is not None:
-            return newer._ranked(mcp_id, tool, query, limit=limit, mode=mode, without=without, scope=scope)
-        question = analyze_query(query, known, without=without)
-        vector, degraded = question_vector(self.embedder, question.text, mode=mode)
+        """Ranks the chunks of the Tool, or of `scope` in it, and returns the best `limit` that are current."""
+        tables = self.tables(None)
+        entries = tables.records.known_words(mcp_id, tool.id, query, lexicon_lookup(query))
+        if (live := self.tables(entries.live)) is not tables:
+            # Another index version was activated. Its Table may have other words.
+            tables, entries = live, live.records.known_words(mcp_id, tool.id, query, lexicon_lookup(query))
+        question = analyze_query(query, entries, without=without)
+        (vector,), degraded = question_vectors(tables.embedder, [question.text], mode=mode)
         slots = () if mode == "vectors" else question.slots
         terms = {term for slot in slots for term in slot.terms}
-        wanted = SAMPLE if vector is not None else 0
-        frequencies, sample = self.records.term_frequencies(mcp_id, tool.id, terms, sample=wanted)
-        found = self.store.search(
-            namespace(tool.project_id, tool.table_id, self.suffix),
+        sample_size = SAMPLE if vector is not None else 0
+        frequencies, sample = tables.records.term_frequencies(mcp_id, tool.id, terms, sample=sample_size)
+        evidence = self.store.search(
+            namespace(tool.project_id, tool.table_id, tables.suffix),
             vector=vector,
             slots=slots,
             text="" if mode == "vectors" else query,
@@ -190,21 +202,25 @@ class SearchTable:
             depth=DEPTH,
             sample=sample,
         )
-        candidates = [_candidate(each) for each in found.chunks]
+        candidates = [_candidate(each) for each in evidence.chunks]
         if question.slots:
             words = word_matches(slots, frequencies, candidates)
         else:
             # A question without terms, such as 🐡: the store's own words found a chunk, or not.
             whole = WordMatch(1.0, 1.0, (query,))
-            words = {each.doc_id: whole if each.matching_rank else WordMatch() for each in found.chunks}
+            words = {each.doc_id: whole if each.matching_rank else WordMatch() for each in evidence.chunks}
         share = known_share(slots, frequencies)
-        others = others or unrelated(found.cosines, self.weights, known_share=share)
+        weights = tables.weights
+        baseline = unrelated(evidence.cosines, weights, known_share=share)
         has_vector = vector is not None
-        scale = self.weights.scale(has_words=bool(slots), has_vector=has_vector, known_share=share, lower=others.lower)
-        ranked = partial(rank, others=others, weights=self.weights, scale=scale)
+        scale = weights.scale(has_words=bool(slots), has_vector=has_vector, known_share=share, lower=baseline.lower)
+        # A question without words, such as 🐡, is found by the store's own words.
+        if question.asks_nothing and not any(words[each.id].matched == (query,) for each in candidates):
+            scale = replace(scale, least=math.inf)
+        ranked = partial(rank, others=baseline, weights=weights, scale=scale)
         first = ranked(candidates, words)
-        current = self.records.current_chunks(mcp_id, tool.id, [each.id for each in first], limit=limit)
-        rows = {each.doc_id: each for each in found.chunks}
+        current = tables.records.current_chunks(mcp_id, tool.id, [each.id for each in first], limit=limit)
+        rows = {each.doc_id: each for each in evidence.chunks}
         compared = [each for each in first if each.id in current][:COMPARED]
         texts = {each.id: ComparedText(current[each.id].chunk_text) for each in compared}
         of_current = partial(ranked, [each for each in candidates if each.id in current])
@@ -213,7 +229,7 @@ class SearchTable:
             TableCandidate(place, each, rows[each.id], relative(chunk.json_pointer, tool.json_path), chunk)
             for place, (each, chunk) in enumerate(((each, current[each.id]) for each in shown), start=1)
         ]
-        return TableExplanation(question, tuple(best), degraded, others)
+        return TableExplanation(question, tuple(best), degraded)
 
 
 class TableSearches(Protocol):
@@ -222,12 +238,9 @@ class TableSearches(Protocol):
     def table_search(self, version: str | None = None) -> SearchTable:
         """Returns the search of the live or the named index version. Raises `NotFound` if there is none."""
 
-    def table_records(self) -> ToolSearch:
-        """Returns the records of the live index version."""
-
 
 def _candidate(found: FoundChunk) -> Candidate:
-    # A text has about a term for each character: docs/decisions/0051-one-ranking-for-tables.md.
+    # A text has about a term for each character: docs/explanation/how-a-question-is-answered.md.
     impacts = impacts_in_chunk(found.counts, found.terms_count, average=TableCut().chunk_size)
     return Candidate(found.doc_id, found.cosine, impacts)
 

@@ -1,8 +1,9 @@
 """The chunks of Tables in turbopuffer."""
 
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from turbopuffer.types import AttributeSchemaParam
@@ -10,31 +11,33 @@ from turbopuffer.types import AttributeSchemaParam
 from sakuin.errors import NotFound
 from sakuin.language.model import Slot
 from sakuin.platform.embedding import Vector
+from sakuin.platform.turbopuffer.client import MAX_DELETED_ROWS, TurbopufferRows, parts
 from sakuin.platform.turbopuffer.documents import (
-    PASSAGES_A_ROW,
     TERM_BYTES,
-    Row,
     SearchedRow,
+    columns,
     cosine,
-    cosines,
+    evidence,
     leg,
+    nearest_leg,
+    numbers_of,
     ranks,
-    rows_named,
     sent_term,
-    sent_vector,
+    stored_forms,
     terms_schema,
     words_leg,
 )
-from sakuin.platform.turbopuffer.rows import TurbopufferRows, parts
 from sakuin.tables.nodes import Found, FoundChunk, PublishedNode, StoredChunkRow
 
 # A batch has fewer nodes, and each write takes a second of its namespace.
 _MAX_SWEPT_NODES = 256
+# The rows of which one has all of some terms, if any has.
+_BEST_FOR_TERMS = 10
 
-_ATTRIBUTES: dict[str, AttributeSchemaParam] = {
+ATTRIBUTES: dict[str, AttributeSchemaParam] = {
     "content": {"type": "string", "full_text_search": True},
     "terms": terms_schema(TERM_BYTES),
-    # The same terms for the ranking: one string is returned and read faster than a list.
+    # The same terms for the ranking, as `columns` has them after the number of all.
     "term_counts": {"type": "string", "filterable": False},
     # A filterable value has at most 4 KiB, and a pointer may be longer, so filters use hashes.
     "json_pointer": {"type": "string", "filterable": False},
@@ -55,7 +58,7 @@ class ChunkStore(TurbopufferRows):
         The rows are durable on return. Each request is atomic, but many rows take several requests. Ids over 64 bytes,
         vectors of other dimensions than the stored ones, and text that is not Unicode raise `Invalid`.
         """
-        self.write(namespace, [_searched(row) for row in rows], _ATTRIBUTES)
+        self.write(namespace, [searched_row(row) for row in rows], ATTRIBUTES)
 
     def search(
         self,
@@ -75,52 +78,57 @@ class ChunkStore(TurbopufferRows):
         there are no nearest rows and no cosines. `sample` are doc ids, in any scope; unknown ones are left out. A
         namespace that does not exist has no rows.
         """
-        sent = None if vector is None else sent_vector(vector)
-        meaning = sent and ("vector", "ANN", sent)
+        sent = None if vector is None else list(vector)
         words = words_leg([slot.terms for slot in slots], text)
         below = ("ancestors", "Contains", scope)
-        legs = {
-            "nearest": meaning and leg(meaning, below, PASSAGES_A_ROW * depth),
-            "matching": words and leg(words, below, depth),
-        }
+        legs = {"nearest": nearest_leg(sent, below, depth), "matching": words and leg(words, below, depth)}
         try:
             rankings = self.answers(namespace, legs)
             by_vector, by_words = (ranks(rankings[name], depth) for name in legs)
             ids = list({**by_vector, **by_words})
-            near = cosines(rankings["nearest"])
-            far = [] if sent is None else [id for id in ids if id not in near]
-            # Terms are much to send, so each chunk sends them once.
-            chunks = {
-                "rows": ids and rows_named(ids, None, include_attributes=["term_counts"]),
-                "far": far and rows_named(far, sent, of="chunk"),
-                "sample": ids and sample and sent and rows_named(sample, sent),
-            }
-            found = self.answers(namespace, chunks)
+            query = partial(self.answers, namespace)
+            ranked = evidence(query, ids, sent, rankings["nearest"], attribute="term_counts", sample=sample)
         except NotFound:
             return Found()
-        terms = {sent_term(term): term for slot in slots for term in slot.terms}
-        nearness = cosines(found["far"], rankings["nearest"])
-        evidence = {str(row["id"]): row for row in found["rows"]}
-        return Found(
-            tuple(
-                FoundChunk(id, by_vector.get(id), by_words.get(id), nearness.get(id), *term_counts(evidence[id], terms))
-                for id in ids
-                # Others were deleted just now.
-                if id in evidence
-            ),
-            tuple(map(cosine, found["sample"])),
-        )
+        chunks, forms = [], stored_forms(term for slot in slots for term in slot.terms)
+        # Others were deleted just now.
+        for id in (id for id in ids if id in ranked.rows):
+            (total,), counts = numbers_of(ranked.rows[id]["term_counts"], forms, of_row=1)
+            chunks.append(FoundChunk(id, by_vector.get(id), by_words.get(id), ranked.cosines.get(id), counts, total))
+        return Found(tuple(chunks), tuple(map(cosine, ranked.sample)))
+
+    def have_terms(self, namespace: str, terms: Sequence[Sequence[str]], *, scope: str) -> list[bool]:
+        """Returns for each list of terms whether a row below `scope` has all: it would be among the best for these."""
+        below = ("ancestors", "Contains", scope)
+        words = {str(place): words_leg([(term,) for term in each], "") for place, each in enumerate(terms)}
+        legs = {
+            name: rank_by and leg(rank_by, below, _BEST_FOR_TERMS) | {"include_attributes": ["term_counts"]}
+            for name, rank_by in words.items()
+        }
+        try:
+            rows_by_list = self.answers(namespace, legs)
+        except NotFound:
+            return [False for _ in terms]
+        stored = [[set(str(row["term_counts"]).split("\n")[1:]) for row in rows_by_list[name]] for name in words]
+        return [
+            any(row.issuperset(map(sent_term, each)) for row in rows) for each, rows in zip(terms, stored, strict=True)
+        ]
 
     def sweep(self, namespace: str, nodes: Collection[PublishedNode]) -> int:
         """Deletes the rows of nodes up to their generations, except those of their contents. Returns the number."""
-        return sum(
-            self.delete_matching(namespace, ("Or", [_obsolete(node) for node in part]))
-            for part in parts(nodes, _MAX_SWEPT_NODES)
-        )
+        filters: list[tuple[Any, ...]] = []
+        for generation in {node.generation for node in nodes if node.content_hash is None}:
+            removed = [n.pointer_hash for n in nodes if (n.content_hash, n.generation) == (None, generation)]
+            for part in parts(removed, MAX_DELETED_ROWS):
+                filters.append(("And", [("pointer_hash", "In", part), ("generation", "Lte", generation)]))
+        published = [node for node in nodes if node.content_hash is not None]
+        filters += [("Or", [_obsolete(node) for node in part]) for part in parts(published, _MAX_SWEPT_NODES)]
+        return sum(self.delete_matching(namespace, each) for each in filters)
 
 
-def _searched(row: StoredChunkRow) -> SearchedRow:
+def searched_row(row: StoredChunkRow) -> SearchedRow:
     terms = [sent_term(term) for term in row.terms]
+    counts = Counter(terms)
     return SearchedRow(
         id=row.doc_id,
         generation=row.generation,
@@ -134,28 +142,13 @@ def _searched(row: StoredChunkRow) -> SearchedRow:
         texts={
             "content": row.content,
             "terms": terms,
-            "term_counts": _columns(terms),
+            "term_counts": columns((len(terms), *counts.values()), counts),
             "json_pointer": row.json_pointer,
         },
     )
 
 
-def _columns(terms: Sequence[str]) -> str:
-    """Returns a line with the number of terms and the count of each different one, then these, a line each."""
-    counts = Counter(terms)
-    return "\n".join([" ".join(map(str, (len(terms), *counts.values()))), *counts])
-
-
-def term_counts(row: Row, asked: Mapping[str, str]) -> tuple[dict[str, int], int]:
-    """Returns how often a row has each of the terms `asked` (by their stored form), and how many terms it has."""
-    numbers, *terms = str(row["term_counts"]).split("\n")
-    total, *counts = numbers.split(" ")
-    return {asked[term]: int(counts[terms.index(term)]) for term in asked.keys() & terms}, int(total)
-
-
 def _obsolete(node: PublishedNode) -> tuple[Any, ...]:
     """Returns the filter for the older rows of a node."""
-    rows: list[Any] = [("pointer_hash", "Eq", node.pointer_hash), ("generation", "Lte", node.generation)]
-    if node.content_hash is not None:
-        rows.append(("content_hash", "NotEq", node.content_hash))
-    return ("And", rows)
+    older = ("generation", "Lte", node.generation), ("content_hash", "NotEq", node.content_hash)
+    return ("And", [("pointer_hash", "Eq", node.pointer_hash), *older])

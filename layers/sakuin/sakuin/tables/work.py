@@ -1,7 +1,7 @@
 """The work of the tool queue: imports of uploaded documents, and scans of Tables."""
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,7 +10,8 @@ from aws_lambda_powertools.metrics import MetricUnit
 
 from sakuin.errors import Invalid, NotFound
 from sakuin.platform.s3 import S3Bucket
-from sakuin.retrieval.index_version import of_version
+from sakuin.platform.waiting import Record, WorkRow
+from sakuin.retrieval.index_version import StoredIndexVersion, recorded_versions, version_of_tables
 from sakuin.tables.admin.postgres import ProjectRecords
 from sakuin.tables.document import MAX_BYTES, parsed_table
 from sakuin.tables.index_table import IndexTable, ScanResult
@@ -42,10 +43,11 @@ class ImportDocument:
 class ToolWork:
     """A `QueueWork`: imports documents and scans Tables.
 
-    `scans` are those of the index versions, by id, the live one last.
+    `versions` gives the index versions where the record of a message has none.
     """
 
-    scans: Callable[[], Mapping[str, IndexTable]]
+    versions: Callable[[], Sequence[StoredIndexVersion]]
+    scan_of: Callable[[StoredIndexVersion], IndexTable]
     import_document: ImportDocument
     logger: Logger
     metrics: Metrics
@@ -53,35 +55,39 @@ class ToolWork:
     def read(self, message: Mapping[str, Any]) -> ScanRequest | DocumentUploaded | None:
         return tool_message(message)
 
-    def give_up(self, asked: ScanRequest | DocumentUploaded, reason: str) -> None:
-        version = asked.index_version if isinstance(asked, ScanRequest) else None
-        if scan := of_version(self.scans(), version):
-            scan.index.give_up(asked.table_id, reason)
+    def row_of(self, request: ScanRequest | DocumentUploaded) -> WorkRow:
+        return request.row
 
-    def process(self, asked: ScanRequest | DocumentUploaded) -> None:
-        if isinstance(asked, DocumentUploaded):
-            self._import(asked)
+    def give_up(self, request: ScanRequest | DocumentUploaded, reason: str) -> None:
+        tables = request.index_version if isinstance(request, ScanRequest) else None
+        if version := version_of_tables(self.versions(), tables):
+            self.scan_of(version).index.give_up(request.table_id, reason)
+
+    def process(self, request: ScanRequest | DocumentUploaded, record: Record | None) -> None:
+        versions = recorded_versions(record) or self.versions()
+        if isinstance(request, DocumentUploaded):
+            self._import(request, versions)
         else:
-            self._scan(asked)
+            self._scan(request, versions)
 
-    def _import(self, asked: DocumentUploaded) -> None:
-        is_imported = self.import_document(asked.table_id, asked.upload, asked.key)
-        self.logger.info("document uploaded", table_id=asked.table_id, upload=asked.upload, imported=is_imported)
+    def _import(self, request: DocumentUploaded, versions: Sequence[StoredIndexVersion]) -> None:
+        is_imported = self.import_document(request.table_id, request.upload, request.key)
+        self.logger.info("document uploaded", table_id=request.table_id, upload=request.upload, imported=is_imported)
         if is_imported:
             # The scan does not wait until its event leaves the outbox.
-            self._scan(ScanRequest(project_id=asked.project_id, table_id=asked.table_id))
+            self._scan(ScanRequest(project_id=request.project_id, table_id=request.table_id), versions)
 
-    def _scan(self, asked: ScanRequest) -> None:
+    def _scan(self, request: ScanRequest, versions: Sequence[StoredIndexVersion]) -> None:
         started = time.perf_counter()
-        scan, table = self._scan_of(asked), (asked.project_id, asked.table_id)
+        scan, table = self._scan_of(request, versions), (request.project_id, request.table_id)
         result = (
-            scan(*table, generation=asked.generation, skip=asked.skip, for_event=asked.for_event)
+            scan(*table, generation=request.generation, skip=request.skip, for_event=request.for_event)
             if scan
             else ScanResult("dropped")
         )
         self.logger.info(
             "table scanned",
-            table_id=asked.table_id,
+            table_id=request.table_id,
             outcome=result.outcome,
             nodes=result.nodes,
             planned=result.planned,
@@ -89,13 +95,13 @@ class ToolWork:
         )
         self.metrics.add_metric("TablesScanned", MetricUnit.Count, 1)
 
-    def _scan_of(self, asked: ScanRequest) -> IndexTable | None:
+    def _scan_of(self, request: ScanRequest, versions: Sequence[StoredIndexVersion]) -> IndexTable | None:
         """Returns the scan of the request's index version, None if that is gone.
 
         A request that names none is about a change: it is for the live version, and the others are asked for.
         """
-        scans = self.scans()
-        if not asked.index_version and asked.generation is None:
-            for scan in list(scans.values())[:-1]:
-                scan.queues.index(asked.project_id, asked.table_id, for_event=asked.for_event)
-        return of_version(scans, asked.index_version)
+        version = version_of_tables(versions, request.index_version)
+        if version and not request.index_version and request.generation is None:
+            for other in {each.tables: each for each in versions if each.tables != version.tables}.values():
+                self.scan_of(other).queues.index(request.project_id, request.table_id, for_event=request.for_event)
+        return self.scan_of(version) if version else None

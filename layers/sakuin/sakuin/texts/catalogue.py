@@ -1,10 +1,9 @@
 """The catalogue of texts: `en.toml` and `ja.toml` have the same codes, with the values that a text needs."""
 
-import re
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache, lru_cache
+from functools import cache, reduce
 from importlib.resources import files
 from string import Formatter
 from typing import Any
@@ -13,25 +12,74 @@ from typing import Any
 LANGUAGES = {"en": "English", "ja": "日本語"}
 # The codes of reasons and findings begin so.
 _SAID = "said."
-# A longer text is no reason of ours; and values may hold reasons.
-_LONGEST, _DEEPEST = 2000, 3
+# The code of a text that has none, such as that of a vendor.
+_OTHER = "other"
 
 
-class CodedText(str):
+class Reason(str):
     """A reason or finding in English, as REST and the command show it, with the code and values that it was made of."""
 
     code: str
     values: Mapping[str, object]
 
+    def __str__(self) -> str:
+        # The message of an error stays a reason: `str(error)`.
+        return self
 
-def coded(code: str, /, **values: object) -> CodedText:
+
+def coded(code: str, /, **values: object) -> Reason:
     """Returns the text of a code below `said.`."""
-    text = CodedText(texts_in("en")(f"{_SAID}{code}", **values))
-    text.code, text.values = code, values
-    return text
+    reason = Reason(texts_in("en")(f"{_SAID}{code}", **values))
+    reason.code, reason.values = code, values
+    return reason
 
 
-def counted(noun: str, count: int) -> CodedText:
+def stored(text: str | None) -> dict[str, Any] | None:
+    """Returns a reason as the database has it, `{code, values}`, None for None. Another text is the value of a code.
+
+    Postgres stores no NUL and no half of a surrogate pair: they become escapes.
+    """
+    if text is None:
+        return None
+    reason = text if isinstance(text, Reason) else coded(_OTHER, text=text)
+    return {"code": reason.code, "values": {name: _storable(value) for name, value in reason.values.items()}}
+
+
+def _storable(value: object) -> object:
+    if isinstance(value, Reason):
+        return stored(value)
+    if not isinstance(value, str):
+        return value
+    return value.encode("utf-8", "backslashreplace").decode().replace("\0", "\\u0000")
+
+
+def code_of(text: str | None) -> str | None:
+    """Returns the code of a reason, for programs; None for a text without one."""
+    return text.code if isinstance(text, Reason) else None
+
+
+def restored(value: Any) -> Any:
+    """Returns JSON with the reasons in it, at any depth, as `stored` has made them."""
+    if isinstance(value, list):
+        return list(map(restored, value))
+    if not isinstance(value, dict):
+        return value
+    members = {name: restored(member) for name, member in value.items()}
+    if members.keys() != {"code", "values"}:
+        return members
+    try:
+        return coded(members["code"], **members["values"])
+    except (KeyError, TypeError):
+        # Another version wrote it.
+        return coded(_OTHER, text=str(members["code"]))
+
+
+def joined(reasons: Sequence[str]) -> str | None:
+    """Returns reasons as one; None without any."""
+    return reduce(lambda one, other: coded("file.both", one=one, other=other), reasons) if reasons else None
+
+
+def counted(noun: str, count: int) -> Reason:
     """Returns a number of things: `3 headings`. The nouns are below `said.count.`."""
     return coded(f"count.{noun}.{'one' if count == 1 else 'many'}", count=count)
 
@@ -52,19 +100,21 @@ class Texts:
         return code in self.sentences
 
     def said(self, text: str) -> str | None:
-        """Returns a reason or finding in this language; None for a text that the catalogue does not have.
-
-        The database keeps reasons as texts: their code and values are read back.
-        """
-        return text if self.language == "en" else _translated(self, text, _DEEPEST)
+        """Returns a reason or finding in this language; None for a text that is none."""
+        if self.language == "en":
+            return text
+        if not isinstance(text, Reason) or text.code == _OTHER:
+            return None
+        values = {name: (isinstance(value, str) and self.said(value)) or value for name, value in text.values.items()}
+        return self(f"{_SAID}{text.code}", **values)
 
 
 class _Formatter(Formatter):
-    """Writes whole numbers with separators. A format belongs to numbers: a value that was read back is text."""
+    """Writes whole numbers with separators, and as `{reason:part}` a sentence that another one goes on after."""
 
     def format_field(self, value: Any, format_spec: str) -> str:
-        if isinstance(value, str):
-            return value
+        if format_spec == "part":
+            return str(value).rstrip(".。")
         return format(value, format_spec or ("," if isinstance(value, int) else ""))
 
 
@@ -87,58 +137,6 @@ def chosen_language(wanted: str | None, accepted: str) -> str:
         if language in LANGUAGES:
             return language
     return next(iter(LANGUAGES))
-
-
-def read_back(text: str) -> tuple[str, Mapping[str, object]] | None:
-    """Returns the code and the values of such a text; None for any other text."""
-    if isinstance(text, CodedText):
-        return text.code, text.values
-    return _read_back(text) if len(text) <= _LONGEST else None
-
-
-def _translated(texts: Texts, text: str, deepest: int) -> str | None:
-    if not deepest or (read := read_back(text)) is None:
-        return None
-    code, values = read
-    said = {
-        name: (isinstance(value, str) and _translated(texts, value, deepest - 1)) or value
-        for name, value in values.items()
-    }
-    return texts(f"{_SAID}{code}", **said)
-
-
-@lru_cache(maxsize=1000)
-def _read_back(text: str) -> tuple[str, Mapping[str, object]] | None:
-    for code, pattern in _patterns():
-        if match := pattern.fullmatch(text):
-            return code, match.groupdict()
-    return None
-
-
-@cache
-def _patterns() -> list[tuple[str, re.Pattern[str]]]:
-    """Returns the pattern of each text, those with the most text of their own first.
-
-    A value ends where the text after it begins: a hostile text cannot cause backtracking.
-    """
-    sentences = {code: text for code, text in texts_in("en").sentences.items() if code.startswith(_SAID)}
-    lengths = {code: sum(len(part[0]) for part in Formatter().parse(text)) for code, text in sentences.items()}
-    ordered = sorted(sentences, key=lengths.__getitem__, reverse=True)
-    return [(code.removeprefix(_SAID), re.compile(_pattern(sentences[code]), re.DOTALL)) for code in ordered]
-
-
-def _pattern(sentence: str) -> str:
-    parts, pattern, seen = list(Formatter().parse(sentence)), "", set[str]()
-    for place, (literal, name, _, _) in enumerate(parts):
-        pattern += re.escape(literal)
-        if name in seen:
-            pattern += f"(?P={name})"
-        elif name:
-            following = parts[place + 1][0] if place + 2 < len(parts) else ""
-            value = rf"(?:(?!{re.escape(following)}).)++" if following else ".+"
-            pattern += f"(?P<{name}>{value})"
-            seen.add(name)
-    return pattern
 
 
 def _flat(table: Mapping[str, object], prefix: str = "") -> Iterator[tuple[str, str]]:

@@ -1,1 +1,1 @@
-"""Scheduled work: the outbox, unfinished work, reconciliation, index versions, the canary."""
+"""Scheduled work: the outbox, reconciliation, index versions, the canary."""

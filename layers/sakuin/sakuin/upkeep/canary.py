@@ -76,10 +76,8 @@ class Canary:
         """Waits until the version is indexed; returns the reason if it is not."""
         pause = _FIRST_PAUSE
         while True:
-            receipts = self.records.upload_results([(key, version)])
-            if receipts:
-                receipt = receipts[0]
-                return None if receipt.outcome == "applied" else f"the page is {receipt.outcome}: {receipt.reason}"
+            for result in self.records.upload_results([(key, version)]):
+                return None if result.outcome == "applied" else f"the page is {result.outcome}: {result.reason}"
             if self.clock() >= until:
                 return "the page is not indexed"
             self.sleep(pause)

@@ -26,7 +26,7 @@ _SECONDS_BETWEEN = 10.0
 _SHARDS = 8
 # Different counters of a worker between two writes. What is beyond them counts for an unnamed key.
 _MOST = 1000
-_CALLERS = 20
+CALLERS = 20
 # Durations are counted up to these milliseconds; the last one stands for everything longer.
 EDGES = (50, 100, 150, 200, 300, 500, 750, 1000, 1500, 2000, 3000, 5000, 10_000, 20_000, 60_000, 300_000, 86_400_000)
 # The counters of a meter that count here, too.
@@ -164,10 +164,18 @@ class Usage:
         return [_percentile([counters.get(f"{name}:{edge}", 0) for edge in EDGES], share) for counters in self.counters]
 
 
+def usage_of(row: Mapping[str, Any]) -> Usage:
+    """Returns the counters of the last days, from an answer of the SQL function `daily_counts`."""
+    today = datetime.now(UTC).date()
+    days = tuple(today - timedelta(days=ago) for ago in reversed(range(DAYS)))
+    counters = tuple(row["days"].get(day.isoformat(), {}) for day in days)
+    return Usage(days, counters, tuple(CallerCounts(**each) for each in row["callers"]))
+
+
 def _percentile(totals: Sequence[int], share: float) -> int:
-    wanted = sum(totals) * share
+    threshold = sum(totals) * share
     sums = accumulate(totals)
-    return next((edge for edge, sum_ in zip(EDGES, sums, strict=True) if sum_ >= wanted), 0) if wanted else 0
+    return next((edge for edge, sum_ in zip(EDGES, sums, strict=True) if sum_ >= threshold), 0) if threshold else 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,14 +187,6 @@ class DailyCountRecords:
     def write(self, rows: Sequence[Row]) -> None:
         """Adds what a worker has counted, to a shard by chance, so that few workers wait for the same row."""
         call(self.client, "add_daily_counts", {"p_shard": randbelow(_SHARDS), "p_counts": list(rows)})
-
-    def usage(self) -> Usage:
-        """Returns the counters of the last days."""
-        answer = call(self.client, "daily_counts", {"p_days": DAYS, "p_callers": _CALLERS})
-        today = datetime.now(UTC).date()
-        days = tuple(today - timedelta(days=ago) for ago in reversed(range(DAYS)))
-        counters = tuple(answer["days"].get(day.isoformat(), {}) for day in days)
-        return Usage(days, counters, tuple(CallerCounts(**each) for each in answer["callers"]))
 
     def delete_old(self, *, question_days: int = DAYS) -> int:
         """Deletes counters and judgements of all days but the last ones, and questions of all but `question_days`.

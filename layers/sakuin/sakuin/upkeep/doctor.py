@@ -5,7 +5,9 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, timedelta
+from secrets import token_hex, token_urlsafe
 from typing import Any
+from urllib.parse import parse_qs, urlencode, urlsplit
 
 import httpx2
 
@@ -15,6 +17,8 @@ from sakuin.platform.secrets import Secrets
 from sakuin.platform.supabase.client import Client, call, credentials, database_credentials
 from sakuin.platform.supabase.schema import ADVICE, SchemaState, compared
 from sakuin.platform.supabase.sign_in import issuer_of
+from sakuin.platform.waiting import WorkRecords
+from sakuin.texts.catalogue import restored
 
 # The schema of each extension that the migrations need, and its oldest version. pgvector 0.8 has iterative scans.
 EXTENSIONS = {"vector": ("extensions", (0, 8)), "fuzzystrmatch": ("extensions", (1, 0))}
@@ -26,10 +30,18 @@ MOST_SECONDS_APART = 60
 NEARLY_FULL = 0.8
 _NOTICE = timedelta(days=90)
 _DENIED = "42501"
+# It runs each minute, for at most two.
+_LONGEST_WITHOUT_MAINTENANCE = timedelta(minutes=5)
 # Of one request on an open connection. Within a continent it takes a third of this.
 _FAR_SECONDS = 0.15
 # Of many names the first ones are shown.
 _NAMED = 5
+# What an agent sends that signs in (RFC 7636, 8707).
+_CALLBACK = "http://127.0.0.1:33418/callback"
+_OF_AGENTS = {
+    **{"response_type": "code", "redirect_uri": _CALLBACK, "scope": "email offline_access", "state": "doctor"},
+    **{"code_challenge": "c" * 43, "code_challenge_method": "S256"},
+}
 _MIGRATE = "Apply the migrations: docs/how-to/deploy.md, step 3."
 _SCHEMAS: Mapping[SchemaState, str] = {
     "older": "The schema is older than this version.",
@@ -49,12 +61,12 @@ class Problem:
 
 @dataclass(frozen=True, slots=True)
 class Doctor:
-    """Checks the deployment from inside. It changes nothing, and no call of a vendor costs anything.
+    """Checks the deployment from inside. It embeds one word, and makes a user and a client of Auth, which it removes.
 
-    `database_bytes` is the size of the database's disk. `models` are the used models of OpenAI, `shutdown_of` gives the
-    day on which one ends, if it is announced. `lacks_base_url`: tools for ChatGPT are wanted without a host in
-    `BaseUrl`. `http` has a timeout that allows all calls within a request. No text contains a vendor's answer: it may
-    repeat a key.
+    `database_bytes` is the size of the database's disk. `models` are the used models of OpenAI, first that of
+    embeddings; `shutdown_of` gives the day on which one ends, if it is announced. `lacks_base_url`: tools for ChatGPT
+    are wanted without a host in `BaseUrl`. `http` has a timeout that allows all calls within a request. No text
+    contains a vendor's answer: it may repeat a key.
     """
 
     client: Client
@@ -65,6 +77,7 @@ class Doctor:
     turbopuffer_base_url: str
     models: tuple[str, ...]
     dimensions: int
+    query_prefix: str
     database_bytes: int
     lacks_base_url: bool = False
     shutdown_of: Callable[[str], date | None] = lambda model: model_facts(model).shutdown
@@ -81,19 +94,30 @@ class Doctor:
         try:
             state = call(self.client, "database_state", {})
         except SakuinError as error:
-            yield Problem("database", str(error), "docs/how-to/deploy.md, step 3; then docs/runbooks/denied.md.")
+            yield Problem("database", str(error), "docs/how-to/deploy.md, step 3; then docs/runbooks.md#denied.")
             return
         yield from database_problems(state, self.dimensions, self.now())
         yield from disk_problems(state, self.database_bytes)
         yield from self._search_key()
         try:
             files = call(self.client, "broken_files", {})
+            ended = call(self.client, "health_state", {})["maintained_at"]
+            reasons = [reason for reason in WorkRecords(self.client).waiting().reasons if reason.vendor]
         except SakuinError:
             # The migrations or a grant is missing, which is said above.
             return
+        if ended is None or self.now() - datetime.fromisoformat(ended) > _LONGEST_WITHOUT_MAINTENANCE:
+            when = f"last ended well at {ended[:16]}Z" if ended else "has not ended well yet"
+            advice = "It runs each minute, first a minute after the deployment. Its log says why it fails."
+            yield Problem("maintenance", f"The function maintain {when}.", advice)
+        for waiting in reasons[:_NAMED]:
+            advice = "It continues by itself; `sakuin status` lists it. docs/runbooks.md#vendor-away."
+            problem = f"Waiting for {waiting.vendor}: {waiting.count:,} ({waiting.reason.removesuffix('.')})."
+            yield Problem("waiting", problem, advice)
         for file in files[:_NAMED]:
             advice = "Correct it and push it again. Until then its pages keep what the last readable version said."
-            yield Problem("authored file", f"{file['key']} cannot be read: {file['reason'].removesuffix('.')}.", advice)
+            reason: str = restored(file["reason"])
+            yield Problem("authored file", f"{file['key']} cannot be read: {reason.removesuffix('.')}.", advice)
 
     def _search_key(self) -> Iterator[Problem]:
         secrets = self.secrets()
@@ -122,10 +146,46 @@ class Doctor:
         issuer = issuer_of(self.supabase_url)
         answer = self._answer("GET", f"{issuer}/.well-known/openid-configuration", credentials(key))
         # Older projects have no such document.
-        if answer is None or not answer.is_success or f'"{issuer}"' in answer.text:
+        if answer is None or not answer.is_success:
+            return
+        if f'"{issuer}"' in answer.text:
+            yield from self._agents(issuer, key)
             return
         advice = "Deploy with the address as SupabaseUrl that Supabase Auth names as its issuer, without /auth/v1."
         yield Problem("issuer", "Supabase Auth names another issuer than SupabaseUrl: no user is accepted.", advice)
+
+    def _agents(self, issuer: str, key: str) -> Iterator[Problem]:
+        """Signs in as an agent and its user do, up to the consent page, with a client and a user made for it.
+
+        https://github.com/supabase/auth/issues/2820: some projects answer 400 to what agents send.
+        """
+        client = {"client_name": "sakuin doctor", "redirect_uris": [_CALLBACK], "token_endpoint_auth_method": "none"}
+        registered = self._json("POST", f"{issuer}/oauth/clients/register", credentials(key), client)
+        if not (client_id := registered.get("client_id")):
+            # The OAuth server is off, or agents may not register themselves.
+            return
+        secret, password = credentials(self.secrets().supabase_service_key), token_urlsafe(24)
+        account = {"email": f"doctor-{token_hex(8)}@sakuin.invalid", "password": password, "email_confirm": True}
+        user = self._json("POST", f"{issuer}/admin/users", secret, account)
+        try:
+            session = self._json("POST", f"{issuer}/token?grant_type=password", credentials(key), account)
+            query = {"client_id": client_id, **_OF_AGENTS, "resource": f"{self.supabase_url}/mcp"}
+            response = self._answer("GET", f"{issuer}/oauth/authorize?{urlencode(query)}", credentials(key))
+            place = urlsplit(response.headers.get("location", "") if response is not None else "")
+            authorization = parse_qs(place.query).get("authorization_id", ["none"])[0]
+            if token := session.get("access_token"):
+                url = f"{issuer}/oauth/authorizations/{authorization}"
+                answer = self._answer("GET", url, credentials(key, token))
+                if answer is None or not answer.is_success:
+                    said = "did not answer" if answer is None else f"answered {answer.status_code}"
+                    advice = (
+                        "Until Supabase has corrected github.com/supabase/auth/issues/2820: connect agents by keys."
+                    )
+                    yield Problem("agents", f"Supabase {said} to an agent's request to sign in.", advice)
+        finally:
+            self._answer("DELETE", f"{issuer}/admin/oauth/clients/{client_id}", secret)
+            if user_id := user.get("id"):
+                self._answer("DELETE", f"{issuer}/admin/users/{user_id}", secret)
 
     def _openai(self) -> Iterator[Problem]:
         key = self.secrets().openai_api_key
@@ -133,17 +193,29 @@ class Doctor:
             url = f"{self.openai_base_url}/models/{model}"
             answer = self._answer("GET", url, {"Authorization": f"Bearer {key}"})
             if answer is None:
-                advice = "Check OpenAiBaseUrl, and docs/runbooks/vendor-away.md."
+                advice = "Check OpenAiBaseUrl, and docs/runbooks.md#vendor-away."
                 yield Problem("openai key", "OpenAI did not answer.", advice)
             elif answer.status_code == 404:
                 advice = "Correct the model's parameter, or allow the model in OpenAI's project."
                 yield Problem("openai model", f"OpenAI has no model {model} for this key.", advice)
             elif not answer.is_success:
-                advice = "Check openai_api_key in the secret, and that it may read models: docs/runbooks/denied.md."
+                advice = "Check openai_api_key in the secret, and that it may read models: docs/runbooks.md#denied."
                 yield Problem("openai key", f"OpenAI answered {answer.status_code} to the key.", advice)
             else:
                 continue
             return
+        yield from self._embedding(key)
+
+    def _embedding(self, key: str) -> Iterator[Problem]:
+        """Embeds one word: a vendor may answer to the key, and fail at its work."""
+        url = f"{self.openai_base_url}/embeddings"
+        text = f"{self.query_prefix}doctor"
+        body = {"model": self.models[0], "input": [text], "dimensions": self.dimensions, "encoding_format": "base64"}
+        answer = self._answer("POST", url, {"Authorization": f"Bearer {key}"}, body)
+        if answer is None or not answer.is_success:
+            said = "did not answer" if answer is None else f"answered {answer.status_code}"
+            advice = "Pages and chunks wait and continue automatically: docs/runbooks.md#vendor-away."
+            yield Problem("embeddings", f"OpenAI {said} to the embedding of one word.", advice)
 
     def _models(self) -> Iterator[Problem]:
         for model in self.models:
@@ -169,7 +241,7 @@ class Doctor:
         url = f"{self.turbopuffer_base_url}/v1/namespaces?page_size=1"
         answer = self._answer("GET", url, {"Authorization": f"Bearer {key}"})
         if answer is None:
-            advice = "Check TurbopufferBaseUrl, and docs/runbooks/vendor-away.md."
+            advice = "Check TurbopufferBaseUrl, and docs/runbooks.md#vendor-away."
             yield Problem("turbopuffer key", "turbopuffer did not answer.", advice)
         elif not answer.is_success:
             advice = "Check turbopuffer_api_key in the secret, TurbopufferBaseUrl and the account's bills."
@@ -183,9 +255,16 @@ class Doctor:
         self._answer("GET", url, {"Authorization": f"Bearer {key}"})
         return self.clock() - started
 
-    def _answer(self, method: str, url: str, headers: Mapping[str, str]) -> httpx2.Response | None:
+    def _json(self, method: str, url: str, headers: Mapping[str, str], body: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Returns the JSON object of an answer, an empty one for a refusal."""
+        answer = self._answer(method, url, headers, body)
+        return dict(answer.json()) if answer is not None and answer.is_success else {}
+
+    def _answer(
+        self, method: str, url: str, headers: Mapping[str, str], body: Mapping[str, Any] | None = None
+    ) -> httpx2.Response | None:
         try:
-            return self.http.request(method, url, headers=dict(headers))
+            return self.http.request(method, url, headers=dict(headers), json=body)
         except (httpx2.HTTPError, httpx2.InvalidURL, ValueError):
             return None
 
@@ -240,7 +319,7 @@ def database_problems(state: Mapping[str, Any], dimensions: int, now: datetime) 
 
 def disk_problems(state: Mapping[str, Any], most_bytes: int) -> Iterator[Problem]:
     """Yields what an answer of `database_state` says about a disk of `most_bytes`; 0 is no limit."""
-    advice = "docs/runbooks/database-full.md."
+    advice = "docs/runbooks.md#database-full."
     if state["is_read_only"]:
         yield Problem("disk", "The database is read-only: nothing is indexed or changed.", advice)
     elif most_bytes and state["bytes"] > NEARLY_FULL * most_bytes:
@@ -251,5 +330,5 @@ def disk_problems(state: Mapping[str, Any], most_bytes: int) -> Iterator[Problem
 
 
 def _listed(names: list[str]) -> str:
-    more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
-    return ", ".join(names[:_NAMED]) + more
+    omitted = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
+    return ", ".join(names[:_NAMED]) + omitted

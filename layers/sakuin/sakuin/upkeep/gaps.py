@@ -41,37 +41,18 @@ _WITHOUT_SPACES = re.compile(r"[一-鿿々ァ-ヺー\u0e00-\u0eff\u1000-\u109f\u
 class Gap:
     """Questions that ask for the same, the most frequent first, to the library (`tool_id` is None) or to a Tool.
 
-    `name` has their most frequent words. `asked`, `weak` and `unanswered` are sums; `since` and `last` are days.
+    `name` has their most frequent words. The sums are those of a `RefusedQuestion`; `since` and `last` are days.
     """
 
     id: str
     name: str
     tool_id: str | None
+    asked: int
+    weak: int
+    unanswered: int
+    since: str
+    last: str
     questions: tuple[RefusedQuestion, ...]
-
-    @property
-    def asked(self) -> int:
-        """How often the questions were asked."""
-        return sum(each.asked for each in self.questions)
-
-    @property
-    def weak(self) -> int:
-        """How often of these the answer was weak, and not refused."""
-        return sum(each.weak for each in self.questions)
-
-    @property
-    def unanswered(self) -> int:
-        """How often agents said that a result did not answer."""
-        return sum(each.unanswered for each in self.questions)
-
-    @property
-    def since(self) -> str:
-        """The first day."""
-        return min(each.first_day for each in self.questions)
-
-    @property
-    def last(self) -> str:
-        return max(each.last_day for each in self.questions)
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,13 +82,13 @@ def gaps_of(questions: Sequence[RefusedQuestion]) -> list[Gap]:
     """Groups questions by their words, the most frequent gap first. The order of the questions does not matter."""
     ordered = sorted(questions, key=lambda each: (-each.asked, each.question, each.tool_id or ""))[:MOST_QUESTIONS]
     features = {each.question: frozenset(_features(each.question)) for each in ordered}
-    frequency = Counter(feature for own in features.values() for feature in own)
+    frequency = Counter(feature for words in features.values() for feature in words)
     weights = {feature: math.log(1 + len(features) / count) for feature, count in frequency.items()}
     groups: list[list[RefusedQuestion]] = []
     for each in ordered:
-        own = features[each.question]
+        words = features[each.question]
         alike = (
-            (_alikeness(own, features[group[0].question], weights), -place)
+            (_alikeness(words, features[group[0].question], weights), -place)
             for place, group in enumerate(groups)
             if group[0].tool_id == each.tool_id
         )
@@ -128,29 +109,26 @@ def gap_with(id: str, gaps: Iterable[Gap]) -> Gap:
     raise NotFound(coded("form.old_gap"))
 
 
-def remedy(gap: Gap, structured: Mapping[str, Any] | None, explanation: Mapping[str, Any] | None) -> Remedy:
-    """Returns what helps, from the answer to the first question of a gap and its explanation."""
-    results = (structured or {}).get("results", ())
-    known = frozenset(map(str.lower, (explanation or {}).get("understood", {}).get("known", ())))
+def remedy(gap: Gap, explanation: Mapping[str, Any] | None) -> Remedy:
+    """Returns what helps, from the explanation of the first question of a gap; None: it cannot be asked."""
+    results = (explanation or {}).get("results", ())
+    index_words = frozenset(map(str.lower, (explanation or {}).get("understood", {}).get("known", ())))
     words = dict.fromkeys(word for each in gap.questions[:1] for word in _words(each.question))
-    missing = tuple(word for word in words if explanation and not _is_known(word, known))
-    return Remedy(gap.name, missing, tuple(map(_nearest, results)))
+    missing = tuple(word for word in words if explanation and not _is_known(word, index_words))
+    return Remedy(
+        gap.name,
+        missing,
+        tuple(Nearest(each["id"], each["title"], each["similarity"], each["url"]) for each in results),
+    )
 
 
-def _is_known(word: str, known: Set[str]) -> bool:
+def _is_known(word: str, index_words: Set[str]) -> bool:
     """Returns whether the index has a word; of a script without spaces, whether it has all of its parts."""
-    rest = word
-    for part in sorted(known, key=len, reverse=True):
+    remainder = word
+    for part in sorted(index_words, key=len, reverse=True):
         if part == word or _WITHOUT_SPACES.match(part):
-            rest = rest.replace(part, "")
-    return not rest
-
-
-def _nearest(result: Mapping[str, Any]) -> Nearest:
-    if "chunk" in result:
-        chunk = result["chunk"]
-        return Nearest(chunk["json_pointer"], chunk["chunk_text"][:_LONGEST_NAME], result["similarity"])
-    return Nearest(result["id"], result["title"], result["similarity"], result["url"])
+            remainder = remainder.replace(part, "")
+    return not remainder
 
 
 def _words(question: str) -> Iterator[str]:
@@ -181,10 +159,20 @@ def _alikeness(one: Set[str], other: Set[str], weights: Mapping[str, float]) -> 
 
 def _gap(group: Sequence[RefusedQuestion]) -> Gap:
     counts: Counter[str] = Counter()
-    for each in group:
-        counts.update(dict.fromkeys(_words(each.question), each.asked))
+    for question in group:
+        counts.update(dict.fromkeys(_words(question.question), question.asked))
     names = [word for word, _ in counts.most_common(_NAME_WORDS)]
     order = [word for word in dict.fromkeys(_words(group[0].question)) if word in names]
     name = " ".join([*order, *(word for word in names if word not in order)]) or group[0].question[:_LONGEST_NAME]
     first = f"{group[0].tool_id} {group[0].question}"
-    return Gap(sha256(first.encode()).hexdigest()[:_ID_DIGITS], name, group[0].tool_id, tuple(group))
+    return Gap(
+        id=sha256(first.encode()).hexdigest()[:_ID_DIGITS],
+        name=name,
+        tool_id=group[0].tool_id,
+        asked=sum(question.asked for question in group),
+        weak=sum(question.weak for question in group),
+        unanswered=sum(question.unanswered for question in group),
+        since=min(question.first_day for question in group),
+        last=max(question.last_day for question in group),
+        questions=tuple(group),
+    )

@@ -9,7 +9,9 @@ from sakuin.knowledge.messages import MaterialQueue
 from sakuin.knowledge.postgres import KnowledgeIndex, fingerprint_row
 from sakuin.platform.embedding import Embedder, EmbeddingModel, Vector
 from sakuin.platform.supabase.client import Client, call
+from sakuin.platform.waiting import note_requests
 from sakuin.retrieval.index_version import IndexVersion, StoredIndexVersion, find_version
+from sakuin.texts.catalogue import coded, restored
 
 # A page that is not indexed after so long is requested again.
 _PAGE_SECONDS = 900
@@ -63,16 +65,7 @@ class IndexVersions:
 
     def all(self) -> Sequence[StoredIndexVersion]:
         """Returns all of them, the oldest first; none before the first is added."""
-        return [
-            StoredIndexVersion(
-                settings=IndexVersion.from_json(row["parts"]),
-                live=row["live"],
-                answered=row["answered"],
-                tables=row["tables"],
-                suffix=row["suffix"],
-            )
-            for row in call(self.client, "index_versions", {})
-        ]
+        return list(map(StoredIndexVersion.of, call(self.client, "index_versions", {})))
 
     def add(self, settings: IndexVersion) -> None:
         """Adds an index version, which every later change updates. The first one becomes active."""
@@ -118,8 +111,8 @@ class IndexVersions:
 
 def _state(row: Mapping[str, Any]) -> IndexVersionState:
     pages, tables = row["pages"], row["tables"]
-    missing_pages = [MissingPart(name, "is not built yet") for name in pages["named"]]
-    missing_tables = [MissingPart(each["table_id"], each["reason"]) for each in tables["named"]]
+    missing_pages = [MissingPart(name, coded("index.not_built")) for name in pages["named"]]
+    missing_tables = [MissingPart(each["table_id"], restored(each["reason"])) for each in tables["named"]]
     return IndexVersionState(
         settings=IndexVersion.from_json(row["parts"]),
         live=row["live"],
@@ -170,43 +163,34 @@ class LiveVectors:
         live = find_version(self.versions(), None).settings
         embedder = self.embedder_of(live.model)
         stored = self.index.vectors(names, live.pages) if names else {}
-        return live, stored, embedder.passages(texts) if texts else [], [embedder.query(query) for query in queries]
+        return live, stored, embedder.passages(texts) if texts else [], embedder.questions(queries) if queries else []
 
 
 @dataclass(frozen=True, slots=True)
 class BuildResult:
-    """The requested pages, the deleted vectors, and the activated index version."""
+    """The requested pages and the deleted vectors."""
 
     pages: int
     swept: int
-    activated: str | None
 
 
 @dataclass(frozen=True, slots=True)
 class BuildIndexVersions:
     """Builds the index version of the deployed settings beside the active one. Repeated, concurrent runs are safe.
 
-    Maintenance starts the indexing of Tables (`RestartTables`). `activates`: a complete index version that was never
-    active is activated.
+    Maintenance starts the indexing of Tables (`RestartTables`), and `sakuin index activate` activates what is complete.
     """
 
     indexes: IndexVersions
     deployed: IndexVersion
     pages: MaterialQueue
-    activates: bool = False
 
     def __call__(self) -> BuildResult:
         """Requests missing pages that are not requested yet."""
         self.indexes.add(self.deployed)
         pages = self.indexes.pages_to_build(self.deployed.text_template, seconds=_PAGE_SECONDS, limit=_PAGES_PER_RUN)
-        self.pages.reindex(pages, reason="an index is built")
-        activated = self._activate_complete() if self.activates else None
+        reason = coded("letter.index_built")
+        note_requests(self.indexes.client, pages, reason)
+        self.pages.reindex(pages, reason=reason)
         self.indexes.refresh_tools(seconds=_REFRESH_SECONDS)
-        return BuildResult(len(pages), self.indexes.sweep_vectors(limit=_VECTORS_PER_RUN), activated)
-
-    def _activate_complete(self) -> str | None:
-        for state in self.indexes.states():
-            # The operator deactivated an index version that was active before.
-            if state.settings == self.deployed and state.live_since is None and state.is_whole:
-                return self.indexes.activate(state.settings.id).settings.id
-        return None
+        return BuildResult(len(pages), self.indexes.sweep_vectors(limit=_VECTORS_PER_RUN))

@@ -1,16 +1,15 @@
-"""Maintenance: publishes the outbox, resumes deferred work, asks for `learns`, helps stalled Tables, cleans up."""
+"""Maintenance: publishes the outbox, asks for `learns`, restarts stalled Tables, reconciles, deletes unused data."""
 
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, TypeVar
 
-from sakuin.platform.queue_handler import RESUMED
-from sakuin.platform.run_all import run_all
-from sakuin.platform.sqs import SqsQueue
+from sakuin.errors import OutOfTime
+from sakuin.platform.run_all import rotated, run_all
 from sakuin.platform.telemetry import CurrentWork
-from sakuin.platform.unfinished_work import UnfinishedWorkStore
 from sakuin.tables.nodes import OrphanedIndex, namespace
 from sakuin.tables.postgres import TableIndex
 from sakuin.tables.reconcile import complete_indexed
@@ -25,48 +24,12 @@ _RECORD_SECONDS = 86_400
 # has the time that one call of AWS may take with its repetitions.
 _SECONDS_PER_PART = 10.0
 LONGEST_PART = 40.0
-# Messages in one run. After an outage, or at the beginning of a day, a vendor must not receive all at once.
-_RESUMED_PER_RUN = 100
 
 # Rows of one kind in one statement: far less than the eight seconds that Supabase allows.
 ROWS_PER_PORTION = 5_000
-# Subscriptions whose feed has moved and that no worker has sent a message for.
-WEBHOOKS_PER_RUN = 200
-# Whoever follows the change feed has so long to read that something is gone.
-CHANGES_DAYS = 30
 
 T = TypeVar("T")
 R = TypeVar("R")
-
-
-@dataclass(frozen=True, slots=True)
-class ResumeWork:
-    """Sends the messages of deferred work that is due. Each row belongs to one run; a repeated message does no harm."""
-
-    unfinished: UnfinishedWorkStore
-    queues: Mapping[str, SqsQueue]
-    limit: int = _RESUMED_PER_RUN
-
-    def __call__(self) -> int:
-        """Returns the number of messages."""
-        due = self.unfinished.claim_due(limit=self.limit)
-        for message in due:
-            self.queues[message.queue].send_copy(message.body, RESUMED, delay_seconds=0, group=message.group)
-        return len(due)
-
-
-@dataclass(frozen=True, slots=True)
-class MaintenanceResult:
-    """The counts of one run. `deletions_left`: deleted Tables and projects that still have rows."""
-
-    sent: int
-    restarted: int
-    removed: int
-    resumed: int = 0
-    learns: int = 0
-    deletions_left: int = 0
-    completed: int = 0
-    webhooks: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,44 +40,56 @@ class Maintain:
     index: TableIndex
     store: "ChunkStore"
     restart_tables: Callable[[], int]
-    resume_work: Callable[[], int]
     delete_uploads: Callable[[], int]
     send_learns: Callable[[], int]
     # It returns 0.
     write_quotas: Callable[[], int] = lambda: 0
     delete_questions: Callable[[], int] = lambda: 0
-    delete_changes: Callable[[], int] = lambda: 0
-    # It returns the number of messages.
-    send_webhooks: Callable[[], int] = lambda: 0
+    # It returns the number of events.
+    announce_pages: Callable[[], int] = lambda: 0
     # They delete a portion and return its size.
     sweep_words: Callable[[], int] = lambda: 0
     sweep_rows: Callable[[], int] = lambda: 0
+    daily: Mapping[str, Callable[[], int]] = field(default_factory=dict)
     clock: Callable[[], float] = time.monotonic
     rows_per_portion: int = ROWS_PER_PORTION
     work: CurrentWork = field(default_factory=CurrentWork)
 
-    def __call__(self) -> MaintenanceResult:
-        """Runs all parts, each in a limited time. The first error is raised after the last part."""
-        parts: tuple[Callable[[], int], ...] = (
-            self.write_quotas,
+    @property
+    def parts(self) -> dict[str, Callable[[], int]]:
+        """The parts by name. Each returns how much it did, `deletions` how many Tables and projects are left."""
+        return {
+            "quotas": self.write_quotas,
             # A deleted project has events for its Tables, which are published afterwards.
-            *(self._delete_rows, self.resume_work, self.publish_events, self.restart_tables, self.send_learns),
-            self.send_webhooks,
-            *(self.delete_uploads, self.delete_questions, self.delete_changes),
-            partial(self._sweep, self.sweep_words),
-            # A store that hangs takes the most time.
-            partial(self._sweep, self.sweep_rows),
-            *(self._complete_tables, self._delete_namespaces, self._delete_indexes),
-        )
-        _, left, resumed, sent, restarted, learns, webhooks, *rows, completed, spaces, indexes = run_all(
-            parts, self._run
-        )
-        removed = sum((*rows, spaces, indexes))
-        return MaintenanceResult(sent, restarted, removed, resumed, learns, left, completed, webhooks)
+            "deletions": self._delete_rows,
+            "events": self.publish_events,
+            "announcements": self.announce_pages,
+            "restarted": self.restart_tables,
+            "learns": self.send_learns,
+            "uploads": self.delete_uploads,
+            "questions": self.delete_questions,
+            "words": partial(self._sweep, self.sweep_words),
+            "rows": partial(self._sweep, self.sweep_rows),
+            "completed": self._complete_tables,
+            "namespaces": self._delete_namespaces,
+            "indexes": self._delete_indexes,
+            **self.daily,
+        }
 
-    def _run(self, part: Callable[[], int]) -> int:
-        with self.work.limited(LONGEST_PART):
-            return part()
+    def __call__(self) -> dict[str, int]:
+        """Runs all parts, each in a limited time; returns what they did by name. The first error is raised at the end.
+
+        A part that there is no time for has no result. Each minute begins with another part, so it is its turn later.
+        """
+        results: dict[str, int] = {}
+
+        def run(part: tuple[str, Callable[[], int]]) -> None:
+            name, act = part
+            with suppress(OutOfTime), self.work.limited(LONGEST_PART):
+                results[name] = act()
+
+        run_all(rotated(list(self.parts.items()), self.clock() / 60), run)
+        return results
 
     def _delete_rows(self) -> int:
         """Deletes the rows of deleted Tables and projects in portions. Returns how many Tables and projects have more.
@@ -172,6 +147,4 @@ class Maintain:
         Each run begins with another item, so that slow items that fail do not block the others.
         """
         until = self.clock() + _SECONDS_PER_PART
-        first = int(until // 60) % len(items) if items else 0
-        rotated = [*items[first:], *items[:first]]
-        return run_all(rotated, act, is_over=lambda: self.clock() > until)
+        return run_all(rotated(items, until / 60), act, is_over=lambda: self.clock() > until)

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from sakuin.errors import SakuinError
 from sakuin.language.unicode_text import one_line
 from sakuin.platform.supabase.client import Client, call
-from sakuin.retrieval.vectors import text_hash
 
 # Of a longer question the beginning is kept.
 _LONGEST = 300
@@ -15,8 +14,6 @@ _LONGEST = 300
 _MOST_A_DAY = 200
 # For a record: the answer waits for it, and a question that is not recorded is no great loss.
 SECONDS = 0.5
-# Whose subscriptions those of the console are.
-_WATCHER = "console"
 
 logger = logging.getLogger(__name__)
 
@@ -76,41 +73,6 @@ def _kept(question: str, redact: Callable[[str], str]) -> str:
     # A secret that is cut, or that has invisible characters in it, would not be found.
     text = redact(one_line(question))
     return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"
-
-
-@dataclass(frozen=True, slots=True)
-class WatchedGap:
-    """A question that the operator watches, and since when; or the explanation that answered it, and when."""
-
-    question: str
-    answer: str | None
-    since: str
-
-
-@dataclass(frozen=True, slots=True)
-class WatchedGaps:
-    """Subscriptions of the operator to questions of the library. They have no address: the change feed is told."""
-
-    client: Client
-
-    def all(self) -> Sequence[WatchedGap]:
-        """Returns those that are watched, and those that were answered in the last 30 days, the newest first."""
-        return [WatchedGap(**row) for row in call(self.client, "watched_gaps", {})]
-
-    def watch(self, question: str) -> None:
-        """Watches a question for a year, or until it is answered. `OverLimit` if too many are watched."""
-        texts = dict.fromkeys(("owner", "url", "secret", "cursor"), "")
-        row = {"id": _watch_id(question), "principal": _WATCHER, "payer": _WATCHER, "position": 0, **texts}
-        row |= {"name": "question.answered", "arguments": {"question": question}}
-        call(self.client, "subscribe", {"p_row": row, "p_seconds": 365 * 86_400, "p_verified": True})
-
-    def forget(self, question: str) -> None:
-        """Watches a question no longer."""
-        call(self.client, "unsubscribe", {"p_id": _watch_id(question)})
-
-
-def _watch_id(question: str) -> str:
-    return f"gap_{text_hash(question)[:32]}"
 
 
 @dataclass(frozen=True, slots=True)

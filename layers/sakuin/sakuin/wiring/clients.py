@@ -3,10 +3,11 @@
 import math
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
 
 from aws_lambda_powertools import Logger, Metrics, Tracer
 
@@ -15,18 +16,18 @@ from sakuin.platform.aws import client as aws_client
 from sakuin.platform.calls import Change, Circuit, Retries, VendorCalls, background, interactive
 from sakuin.platform.embedding import EmbeddingModel
 from sakuin.platform.redaction import Redaction, redacting_logger
-from sakuin.platform.secrets import NamedSecret, RenewedKey, Secrets, auth_of, search_secret
+from sakuin.platform.secrets import NamedSecret, Secrets, renewed, search_secret
 from sakuin.platform.sqs import SqsQueue
-from sakuin.platform.supabase.client import connected, database_credentials
+from sakuin.platform.supabase.client import connected
 from sakuin.platform.supabase.sign_in import SignIn, issuer_of
 from sakuin.platform.telemetry import (
     OPENAI_HEADER,
     REQUEST_HEADER,
     CurrentWork,
     EmfMeter,
+    TracedTransport,
     add_work_to_messages,
     instrument_client,
-    instrument_database,
     vendor_subsegment,
 )
 from sakuin.settings import Settings
@@ -37,16 +38,20 @@ if TYPE_CHECKING:
 
     from sakuin.knowledge.learns.sources import LearnsModel
     from sakuin.knowledge.messages import MaterialQueue
+    from sakuin.platform.aws import EventBridgeBus
     from sakuin.platform.embedding import Embedder, QuestionEmbedder
+    from sakuin.platform.openai.budget import DailyTokens
     from sakuin.platform.s3 import S3Bucket
     from sakuin.platform.supabase.client import Client
-    from sakuin.tables.admin.eventbridge import EventBridgeBus
     from sakuin.tables.messages import TableQueues
     from sakuin.tables.turbopuffer import ChunkStore
-    from sakuin.upkeep.queues import DeadLetterQueues
+    from sakuin.upkeep.queues import Queues
 
-# For all attempts together: an agent waits, and a search by words alone needs no vector.
-_QUESTION_SECONDS = 5.0
+# For all attempts together: an agent waits, and a search by words alone needs no vector. The first call of a worker
+# looks up a name and opens a connection with TLS, on a small processor.
+_QUESTION_SECONDS, _FIRST_QUESTION_SECONDS = 0.8, 2.0
+# A model on this machine shares the processor with what is indexed: a question waits for the passage before it.
+_LOCAL_QUESTION_SECONDS, _THIS_MACHINE = 5.0, ("127.0.0.1", "localhost", "::1")
 # For texts whose vectors a caller of `api` waits for, which has 29 seconds.
 _AT_ONCE_SECONDS = 20.0
 # After the last call of turbopuffer in a request or a part of maintenance.
@@ -85,7 +90,7 @@ def start_telemetry(activity: str) -> Telemetry:
 
 
 def starts_ahead(environ: Mapping[str, str]) -> bool:
-    """Returns whether no request waits for this start: for a snapshot or provisioned concurrency."""
+    """Returns whether no request waits for this start, as for a snapshot."""
     return environ.get("AWS_LAMBDA_INITIALIZATION_TYPE", "on-demand") != "on-demand"
 
 
@@ -115,8 +120,8 @@ class Clients:
         Each caller gets its own, with its own rate of reads: wrong keys of callers must not delay a vendor's new key.
         """
         settings = self.settings
-        others = (search_secret(settings.secret_name), settings.users_secret_name) if with_all else ()
-        return _secret_of(settings, self.telemetry, tuple(filter(None, others)))
+        names = (search_secret(settings.secret_name), settings.users_secret_name) if with_all else ()
+        return _secret_of(settings, self.telemetry, tuple(filter(None, names)))
 
     def aws(self, service: str) -> Any:
         """Returns boto3's client of a service."""
@@ -136,50 +141,48 @@ class Clients:
     @cached_property
     def supabase(self) -> "Client":
         """The client of Supabase, with the service key, in `mcp` with that of searches."""
-        client, telemetry = self._connected(), self.telemetry
-        instrument_database(client, telemetry.meter, telemetry.work, telemetry.tracer)
+        client = self._connected(wrap=partial(TracedTransport, self.telemetry.tracer))
+        self._instrument(client.postgrest.session, REQUEST_HEADER, "Database")
         return client
 
     def short_supabase(self, seconds: float) -> "Client":
         """Returns a client of Supabase whose requests take at most so many seconds and are not repeated."""
         return self._connected(seconds=seconds)
 
-    def _connected(self, *, seconds: float | None = None) -> "Client":
-        key, apikey = self.secrets.database_key, self.secrets.supabase_search_apikey
-        client = connected(self.settings.supabase_url, key, apikey=apikey, seconds=seconds)
-        renewed = self._renewed_key(lambda now: now.database_key)
-        renewed.headers = partial(database_credentials, apikey)
-        client.send = renewed.before(client.send)
-        return client
-
-    def openai(self) -> "OpenAI":
-        """Returns the client that writes `learns`: of OpenAI, or of an endpoint with its API."""
-        from openai import DefaultHttpxClient, OpenAI
-
-        session = DefaultHttpxClient()
-        session.auth = auth_of(self._renewed_key(lambda now: now.openai_api_key))
-        self._instrument(session, OPENAI_HEADER, "Learns")
-        return OpenAI(
-            api_key=self.secrets.openai_api_key,
-            base_url=self.settings.openai_base_url,
-            max_retries=0,
-            http_client=session,
+    def _connected(self, **options: Any) -> "Client":
+        current = self._renewed(lambda now: now.database_key)
+        apikey = self.secrets.supabase_search_apikey
+        return connected(
+            self.settings.supabase_url, self.secrets.database_key, apikey=apikey, current=current, **options
         )
 
-    def question_embedder(self, model: EmbeddingModel) -> "QuestionEmbedder":
+    def openai(self, system: str, *, urgency: int | None = None) -> "OpenAI":
+        """Returns a client of OpenAI, or of an endpoint with its API, whose durations are those of `system`."""
+        from sakuin.platform.openai.client import connected as openai_connected
+        from sakuin.platform.openai.client import punctual_session
+
+        session = punctual_session()
+        self._instrument(session, OPENAI_HEADER, system)
+        key = self._renewed(lambda now: now.openai_api_key)
+        return openai_connected(self.settings.openai_base_url, key, session, urgency=urgency)
+
+    def question_embedder(self, model: EmbeddingModel, *, is_public: bool = False) -> "QuestionEmbedder":
+        """Returns the embedder of questions, with `is_public` within the budget of the day for those without a key."""
+        from sakuin.platform.openai.budget import DailyTokens
         from sakuin.platform.openai.embeddings import OpenAIEmbedder
+        from sakuin.platform.openai.hedging import HedgedQuestions
 
-        session = self._embeddings()
+        embeddings, count = self.openai("Embedding").embeddings, self._count_tokens
         ask = self._calls(interactive(attempts=2), vendor="openai", work="questions")
-        return OpenAIEmbedder(session, model, self._count_tokens, ask, all_seconds=_QUESTION_SECONDS)
-
-    def _embeddings(self, urgency: int | None = None) -> "httpx2.Client":
-        from sakuin.platform.openai.embeddings import connected as openai_connected
-
-        session = openai_connected(self.settings.openai_base_url, self.secrets.openai_api_key, urgency=urgency)
-        session.auth = auth_of(self._renewed_key(lambda now: now.openai_api_key))
-        self._instrument(session, OPENAI_HEADER, "Embedding")
-        return session
+        embedder = OpenAIEmbedder(embeddings, model, count, ask)
+        if is_public:
+            budget = DailyTokens(self.supabase, "public", self.settings.limits.public_daily_tokens)
+            embedder = replace(embedder, on_tokens=self._counted(budget), require_budget=budget.require)
+        is_local = urlsplit(self.settings.openai_base_url).hostname in _THIS_MACHINE
+        most = (_LOCAL_QUESTION_SECONDS,) * 2 if is_local else (_QUESTION_SECONDS, _FIRST_QUESTION_SECONDS)
+        return HedgedQuestions(
+            lambda seconds: replace(embedder, all_seconds=seconds), *most, count=self.telemetry.meter.count
+        )
 
     def indexing_embedder(
         self, model: EmbeddingModel, *, urgency: int | None = None, at_once: bool = False
@@ -192,20 +195,24 @@ class Clients:
         from sakuin.platform.openai.embeddings import OpenAIEmbedder
 
         budget = DailyTokens(self.supabase, "embedding", self.settings.limits.embedding_daily_tokens)
+        retries = interactive(attempts=2) if at_once else self._background(attempts=3)
+        return OpenAIEmbedder(
+            self.openai("Embedding", urgency=urgency).embeddings,
+            model,
+            self._counted(budget),
+            self._calls(retries, vendor="openai", work="passages"),
+            all_seconds=_AT_ONCE_SECONDS if at_once else math.inf,
+            require_budget=budget.require,
+        )
+
+    def _counted(self, budget: "DailyTokens") -> Callable[[int], None]:
+        """Returns what counts embedded tokens in the metrics and in a budget."""
 
         def on_tokens(tokens: int) -> None:
             self._count_tokens(tokens)
             budget.add(tokens)
 
-        retries = interactive(attempts=2) if at_once else self._background(attempts=3)
-        return OpenAIEmbedder(
-            self._embeddings(urgency),
-            model,
-            on_tokens,
-            self._calls(retries, vendor="openai", work="passages"),
-            all_seconds=_AT_ONCE_SECONDS if at_once else math.inf,
-            require_budget=budget.require,
-        )
+        return on_tokens
 
     def _count_tokens(self, tokens: int) -> None:
         from sakuin.platform.openai.models import model_facts
@@ -215,15 +222,10 @@ class Clients:
         if price is not None:
             meter.count("EmbeddingUsd", tokens * price / _MILLION)
 
-    def learns_model(self, *, at_once: bool = False) -> "LearnsModel | None":
-        """Returns the model that writes `learns`, within the budget of the day; None if no model is set.
-
-        `at_once`: a caller waits for them, as for those of `indexing_embedder`.
-        """
+    def learns_model(self) -> "LearnsModel | None":
+        """Returns the model that writes `learns`, within the budget of the day; None if no model is set."""
         if not self.settings.learns_model:
             return None
-        from openai import Timeout
-
         from sakuin.knowledge.learns.openai import LEARNS_TIMEOUT, OpenAILearnsModel
         from sakuin.platform.openai.budget import DailyTokens
 
@@ -234,9 +236,9 @@ class Clients:
             budget.add(tokens)
 
         ask = self._calls(self._background(attempts=1, max_wait=0), vendor="openai", work="learns")
-        timeout = Timeout(_AT_ONCE_SECONDS, connect=5.0) if at_once else LEARNS_TIMEOUT
+        model = self.settings.learns_model
         return OpenAILearnsModel(
-            self.openai(), self.settings.learns_model, on_tokens, timeout, ask, require_budget=budget.require
+            self.openai("Learns"), model, on_tokens, LEARNS_TIMEOUT, ask, require_budget=budget.require
         )
 
     def chunk_store(self, *, for_upkeep: bool = False) -> "ChunkStore":
@@ -252,9 +254,9 @@ class Clients:
         from sakuin.tables.turbopuffer import ChunkStore
 
         session = DefaultHttpxClient()
-        session.auth = auth_of(self._renewed_key(lambda now: now.turbopuffer_api_key))
         self._instrument(session, REQUEST_HEADER, "Store")
-        client = store_connected(self.settings.turbopuffer_base_url, self.secrets.turbopuffer_api_key, session)
+        key, current = self.secrets.turbopuffer_api_key, self._renewed(lambda now: now.turbopuffer_api_key)
+        client = store_connected(self.settings.turbopuffer_base_url, key, session, current)
         retries = self._background()
         if for_upkeep:
             client = quick(client)
@@ -282,8 +284,8 @@ class Clients:
         return S3Bucket(self.aws("s3"), self.settings.tables_bucket)
 
     def event_bus(self) -> "EventBridgeBus":
-        """Returns the bus for events of Tables and Tools."""
-        from sakuin.tables.admin.eventbridge import EventBridgeBus
+        """Returns the bus for the product's events."""
+        from sakuin.platform.aws import EventBridgeBus
 
         return EventBridgeBus(self.aws("events"), self.settings.event_bus_name)
 
@@ -310,19 +312,15 @@ class Clients:
 
         return TableQueues(self.queue(self.settings.tool_queue_url), self.queue(self.settings.embed_queue_url))
 
-    def webhook_queue(self) -> SqsQueue:
-        """Returns the queue of the function `send_webhooks`."""
-        return self.queue(self.settings.webhook_queue_url)
+    def queues(self) -> "Queues":
+        """Returns all queues with their dead letters, which keep their own correlation ids."""
+        from sakuin.upkeep.queues import Queues
 
-    def dead_letters(self) -> "DeadLetterQueues":
-        """Returns the dead letters of all queues. They keep their own correlation ids."""
-        from sakuin.upkeep.queues import DeadLetterQueues
+        return Queues(self.aws("sqs"), self.settings.queue_urls, self.settings.dead_letter_urls)
 
-        return DeadLetterQueues(self.aws("sqs"), self.settings.queue_urls, self.settings.dead_letter_urls)
-
-    def _renewed_key(self, key_of: Callable[[Secrets], str]) -> RenewedKey:
+    def _renewed(self, key_of: Callable[[Secrets], str]) -> Callable[[], str]:
         secret = self.secret()
-        return RenewedKey(key_of(self.secrets), lambda: key_of(secret.now()))
+        return renewed(key_of(self.secrets), lambda: key_of(secret.now()))
 
     def _instrument(self, session: Any, header: str, system: str) -> None:
         instrument_client(session, self.telemetry.meter, self.telemetry.work, header=header, system=system)

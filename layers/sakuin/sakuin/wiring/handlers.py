@@ -5,7 +5,6 @@ import json
 import os
 import time
 from collections.abc import Callable, Mapping
-from contextlib import suppress
 from dataclasses import replace
 from functools import wraps
 from importlib import import_module
@@ -14,14 +13,12 @@ from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 from aws_lambda_powertools.metrics import MetricUnit
 from aws_lambda_powertools.utilities import parameters
 
-from sakuin.errors import SakuinError
-from sakuin.mcp.changes.due_subscriptions import MESSAGES_AT_ONCE, send_due
 from sakuin.platform.aws import Handler, session
 from sakuin.platform.http_errors import HttpError
 from sakuin.platform.queue_handler import QueueHandler, QueueWork
 from sakuin.platform.redaction import Failed, hide
 from sakuin.platform.retry import QueueName
-from sakuin.platform.unfinished_work import SECONDS, UnfinishedWorkStore
+from sakuin.platform.waiting import SECONDS, WorkRecords
 from sakuin.wiring.clients import Clients, Telemetry
 
 if TYPE_CHECKING:
@@ -30,29 +27,29 @@ if TYPE_CHECKING:
 _JSON = {"content-type": "application/json"}
 
 
-def instrument(
-    handle: Callable[[Mapping[str, Any], Any], dict[str, Any]],
-    telemetry: Telemetry,
-    afterwards: Callable[[], None] = lambda: None,
-) -> Handler:
-    """Returns the handler with metrics, a trace and redacted failures. Calls of vendors know the time that is left.
+def instrument(handle: Callable[[Mapping[str, Any], Any], dict[str, Any]], telemetry: Telemetry) -> Handler:
+    """Returns the handler with metrics, a trace and redacted failures. Calls of vendors know the time that is left."""
 
-    `afterwards` is called when an event has been handled.
-    """
-
-    @telemetry.metrics.log_metrics
-    @telemetry.tracer.capture_lambda_handler(capture_response=False)
-    @telemetry.logger.inject_lambda_context
     def handler(event: Mapping[str, Any], context: Any) -> dict[str, Any]:
-        telemetry.work.milliseconds_left = context.get_remaining_time_in_millis
         try:
-            answer = handle(event, context)
-            afterwards()
-            return answer
+            return handle(event, context)
         except Exception as error:
             # The runtime and the trace would show the whole error.
             telemetry.logger.exception("failed")
             raise Failed(telemetry.redaction(f"{type(error).__name__}: {error}")) from None
+
+    return _observed(handler, telemetry)
+
+
+def _observed(handle: Callable[[Any, Any], dict[str, Any]], telemetry: Telemetry) -> Handler:
+    """Returns the handler with Powertools' metrics, trace and log of an invocation."""
+
+    @telemetry.metrics.log_metrics
+    @telemetry.tracer.capture_lambda_handler(capture_response=False)
+    @telemetry.logger.inject_lambda_context
+    def handler(event: dict[str, Any], context: Any) -> dict[str, Any]:
+        telemetry.work.milliseconds_left = context.get_remaining_time_in_millis
+        return handle(event, context)
 
     return handler
 
@@ -72,15 +69,11 @@ def http_handler(
     """
     logger = telemetry.logger
 
-    @telemetry.metrics.log_metrics
-    @telemetry.tracer.capture_lambda_handler(capture_response=False)
-    @logger.inject_lambda_context
     def handle(event: dict[str, Any], context: Any) -> dict[str, Any]:
         started = time.perf_counter()
         if counts is not None:
             counts.begin_request()
         request = event.get("requestContext", {})
-        telemetry.work.milliseconds_left = context.get_remaining_time_in_millis
         telemetry.work.id = str(request.get("requestId") or context.aws_request_id)
         logger.set_correlation_id(telemetry.work.id)
         try:
@@ -93,13 +86,9 @@ def http_handler(
             failure = HttpError(500, "Something went wrong.").body(telemetry.work.id)
             response = {"statusCode": 500, "headers": _JSON, "body": json.dumps(failure)}
         milliseconds = (time.perf_counter() - started) * 1000
-        logger.info(
-            "request answered",
-            method=request.get("http", {}).get("method"),
-            path=request.get("http", {}).get("path"),
-            status=response["statusCode"],
-            milliseconds=round(milliseconds, 1),
-        )
+        names = {name: request.get("http", {}).get(name) for name in ("method", "path")}
+        status = response["statusCode"]
+        logger.info("request answered", **names, status=status, milliseconds=round(milliseconds, 1))
         telemetry.metrics.add_metric("RequestMilliseconds", MetricUnit.Milliseconds, milliseconds)
         if counts is not None:
             counts.end_request(milliseconds)
@@ -109,32 +98,22 @@ def http_handler(
             return {**response, "body": clean}
         return response
 
-    return handle
+    return _observed(handle, telemetry)
 
 
 def queue_handler(name: QueueName, work: QueueWork[Any], clients: Clients) -> Handler:
-    """Returns the handler of a queue. After its work, messages are sent for subscriptions whose feed has moved."""
+    """Returns the handler of a queue."""
     settings, telemetry = clients.settings, clients.telemetry
     queue = clients.queue(settings.queue_urls[name])
     handler = QueueHandler(
         replace(queue, name=name, dead_letters_url=settings.dead_letter_urls[name]),
         work,
-        UnfinishedWorkStore(clients.short_supabase(SECONDS)),
+        WorkRecords(clients.short_supabase(SECONDS)),
         telemetry.logger,
         telemetry.metrics,
         telemetry.work,
-        lease_seconds=settings.lease_seconds,
     )
-    webhooks = clients.webhook_queue()
-
-    def tell_subscriptions() -> None:
-        if settings.webhooks == "off":
-            return
-        # Maintenance sends those that are left.
-        with suppress(SakuinError):
-            send_due(clients.supabase, webhooks, MESSAGES_AT_ONCE, match=name == "webhook")
-
-    return instrument(handler.handle, telemetry, tell_subscriptions)
+    return instrument(handler.handle, telemetry)
 
 
 P = ParamSpec("P")

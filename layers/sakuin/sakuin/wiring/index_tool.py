@@ -4,13 +4,14 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from sakuin.platform.aws import Handler
+from sakuin.retrieval.index_version import StoredIndexVersion
 from sakuin.tables.admin.postgres import ProjectRecords
 from sakuin.tables.index_table import IndexTable
 from sakuin.tables.postgres import TableIndex
 from sakuin.tables.work import ImportDocument, ToolWork
 from sakuin.wiring.clients import Clients
 from sakuin.wiring.handlers import queue_handler
-from sakuin.wiring.index_versions import Kept, kept_or_own, live_last
+from sakuin.wiring.index_versions import Kept, kept_or_own
 
 
 def handler(clients: Clients) -> Handler:
@@ -21,30 +22,28 @@ def tool_work(clients: Clients, kept: Kept) -> ToolWork:
     """Returns what processes its messages."""
     client, table_bytes = clients.supabase, clients.settings.limits.table_bytes
     return ToolWork(
-        scans(clients, kept),
+        kept,
+        scans(clients),
         ImportDocument(ProjectRecords(client), clients.tables_bucket(), table_bytes),
         clients.telemetry.logger,
         clients.telemetry.metrics,
     )
 
 
-def scans(clients: Clients, kept: Kept) -> Callable[[], dict[str, IndexTable]]:
-    """Returns what scans Tables for each index version, the live one last."""
+def scans(clients: Clients) -> Callable[[StoredIndexVersion], IndexTable]:
+    """Returns what gives the scan of an index version."""
     client, limits = clients.supabase, clients.settings.limits
     bucket, store, queues = clients.tables_bucket(), clients.chunk_store(), clients.table_queues()
 
-    def by_version() -> dict[str, IndexTable]:
-        return {
-            each.tables: IndexTable(
-                index=TableIndex(client, each.settings.tables),
-                bucket=bucket,
-                store=store,
-                queues=replace(queues, index_version=each.tables),
-                cut=each.settings.cut,
-                suffix=each.suffix,
-                limits=limits,
-            )
-            for each in live_last(kept)
-        }
+    def scan_of(version: StoredIndexVersion) -> IndexTable:
+        return IndexTable(
+            index=TableIndex(client, version.settings.tables),
+            bucket=bucket,
+            store=store,
+            queues=replace(queues, index_version=version.tables),
+            cut=version.settings.cut,
+            suffix=version.suffix,
+            limits=limits,
+        )
 
-    return by_version
+    return scan_of

@@ -1,7 +1,8 @@
 """The index versions of a function: its own settings, those that Postgres records, and how all are reconciled."""
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import cache
 from typing import TYPE_CHECKING, TypeVar
 
@@ -20,8 +21,6 @@ from sakuin.wiring.clients import Clients
 
 if TYPE_CHECKING:
     from sakuin.knowledge.turbopuffer import StoredPages
-    from sakuin.platform.supabase.client import Client
-    from sakuin.tables.postgres import TableIndex
     from sakuin.upkeep.reconcile import Reconcile
 
 
@@ -47,11 +46,6 @@ def recent(
     return latest
 
 
-def recorded_versions(clients: Clients) -> Kept:
-    """Returns the index versions of the deployment; none before the first is added."""
-    return recent(IndexVersions(clients.supabase).all, clock=clients.clock)
-
-
 def kept_or_own(clients: Clients, *, writes: bool = True) -> Kept:
     """Returns the index versions of the deployment; before the first is added, the function's own.
 
@@ -72,8 +66,8 @@ def kept_or_own(clients: Clients, *, writes: bool = True) -> Kept:
     return recent(kept, clock=clients.clock)
 
 
-def stored_pages(clients: Clients, kept: Kept, *, for_upkeep: bool = False) -> "Callable[[], StoredPages | None]":
-    """Returns what gives the rows of pages in turbopuffer; None while no index version has any."""
+def stored_pages(clients: Clients, *, for_upkeep: bool = False) -> "Callable[[], StoredPages]":
+    """Returns what gives the rows of pages in turbopuffer, whose SDK is loaded then."""
 
     @cache
     def pages() -> "StoredPages":
@@ -81,8 +75,13 @@ def stored_pages(clients: Clients, kept: Kept, *, for_upkeep: bool = False) -> "
 
         return StoredPages(clients.supabase, clients.chunk_store(for_upkeep=for_upkeep), clients.settings.bucket)
 
-    own = own_index(clients.settings)
-    return lambda: pages() if any(one.store == "turbopuffer" for one in (own, *(v.settings for v in kept()))) else None
+    return pages
+
+
+def stored_pages_if_any(clients: Clients, kept: Kept) -> "Callable[[], StoredPages | None]":
+    """Returns what gives upkeep the rows of pages in turbopuffer; None while no index version has any."""
+    pages, settings = stored_pages(clients, for_upkeep=True), own_index(clients.settings)
+    return lambda: pages() if any(v.store == "turbopuffer" for v in (settings, *(v.settings for v in kept()))) else None
 
 
 def own_index(settings: Settings) -> IndexVersion:
@@ -96,19 +95,8 @@ def live_last(kept: Kept) -> list[StoredIndexVersion]:
     """Returns one index version for each index over Tables, the active one last."""
     versions = kept()
     live = live_version(versions)
-    others = {each.tables: each for each in versions if live is None or each.tables != live.tables}
-    return [*others.values(), *([live] if live else [])]
-
-
-def table_indexes(client: "Client", kept: Kept) -> "Callable[[], Mapping[str, TableIndex]]":
-    """Returns the index over Tables of each index version, by fingerprint, the active one last."""
-
-    def indexes() -> "Mapping[str, TableIndex]":
-        from sakuin.tables.postgres import TableIndex
-
-        return {each.tables: TableIndex(client, each.settings.tables) for each in live_last(kept)}
-
-    return indexes
+    not_live = {each.tables: each for each in versions if live is None or each.tables != live.tables}
+    return [*not_live.values(), *([live] if live else [])]
 
 
 def reconciling(clients: Clients, kept: Kept) -> Callable[[], "Reconcile"]:
@@ -122,21 +110,24 @@ def reconciling(clients: Clients, kept: Kept) -> Callable[[], "Reconcile"]:
     def build(versions: tuple[StoredIndexVersion, ...]) -> "Reconcile":
         from sakuin.knowledge.postgres import MaterialRecords
         from sakuin.knowledge.reconcile import ReconcileMaterials
-        from sakuin.platform.unfinished_work import UnfinishedWorkStore
-        from sakuin.tables.reconcile import ReconcileVersions
-        from sakuin.upkeep.reconcile import Reconcile, ReconciliationRuns
+        from sakuin.tables.postgres import TableIndex
+        from sakuin.tables.reconcile import KeptIndex, ReconcileTables
+        from sakuin.upkeep.reconcile import Reconcile
 
-        queue = clients.material_queue()
+        queue, queues = clients.material_queue(), clients.table_queues()
         materials = ReconcileMaterials(
             clients.material_bucket(),
             MaterialRecords(client),
-            UnfinishedWorkStore(client),
             queue,
             settings.material_prefix,
             clients.now,
-            stored_pages(clients, kept, for_upkeep=True),
+            stored_pages_if_any(clients, kept),
         )
-        tables = ReconcileVersions.of(client, clients.chunk_store(for_upkeep=True), clients.table_queues(), versions)
-        return Reconcile(materials, tables, ReconciliationRuns(client), clients.clock, queue.queue.is_empty)
+        indexes = [
+            KeptIndex(TableIndex(client, each.settings.tables), replace(queues, index_version=each.tables), each.suffix)
+            for each in versions
+        ]
+        tables = ReconcileTables(clients.chunk_store(for_upkeep=True), indexes)
+        return Reconcile(materials, tables, clients.clock, queue.queue.is_empty)
 
     return lambda: build(tuple(reversed(live_last(kept))))

@@ -7,26 +7,31 @@ from dataclasses import asdict, replace
 from functools import partial
 from secrets import choice
 
-from sakuin.knowledge.messages import send_pending_learns
+from sakuin.knowledge.messages import Announcements
 from sakuin.knowledge.postgres import KnowledgeIndex, LearnsRecords, MaterialRecords
-from sakuin.mcp.changes.due_subscriptions import send_due
 from sakuin.platform.aws import Handler
 from sakuin.platform.supabase.client import call
-from sakuin.platform.unfinished_work import UnfinishedWorkStore
-from sakuin.tables.admin.eventbridge import Outbox
+from sakuin.platform.waiting import WorkRecords
+from sakuin.tables.admin.outbox import Outbox
 from sakuin.tables.admin.tables import DeleteOrphanedUploads
 from sakuin.tables.messages import TableQueues
 from sakuin.tables.postgres import TableIndex
 from sakuin.tables.reconcile import RestartTables
 from sakuin.upkeep.canary import Canary
 from sakuin.upkeep.daily_counts import DAYS, DailyCountRecords
+from sakuin.upkeep.daily_round import DailyRound, Portion
 from sakuin.upkeep.doctor import DatabaseSize
 from sakuin.upkeep.index_versions import BuildIndexVersions, IndexVersions
-from sakuin.upkeep.maintain import CHANGES_DAYS, ROWS_PER_PORTION, WEBHOOKS_PER_RUN, Maintain, ResumeWork
+from sakuin.upkeep.maintain import ROWS_PER_PORTION, Maintain
+from sakuin.upkeep.reconcile import KINDS, DailyComparison
 from sakuin.upkeep.schedule import Schedule
 from sakuin.wiring.clients import Clients
 from sakuin.wiring.handlers import instrument
-from sakuin.wiring.index_versions import Kept, kept_or_own, own_index, reconciling, stored_pages, table_indexes
+from sakuin.wiring.index_versions import Kept, kept_or_own, live_last, own_index, reconciling, stored_pages_if_any
+
+# Texts that come back within this time are not paid for again.
+_UNUSED_SECONDS = 30 * 86_400
+_TEXTS_PER_PORTION = 2_000
 
 
 def handler(clients: Clients) -> Handler:
@@ -54,20 +59,22 @@ def schedule(clients: Clients) -> Schedule:
     return Schedule(
         maintenance(clients, kept),
         building(clients),
-        reconciling(clients, kept),
         canary,
-        UnfinishedWorkStore(client),
+        WorkRecords(client),
         DatabaseSize(client, settings.limits.database_bytes).percent,
         telemetry.logger,
         telemetry.metrics,
         telemetry.work,
+        lambda: call(client, "mark_maintained", {}),
     )
 
 
 def maintenance(clients: Clients, kept: Kept) -> Maintain:
     settings, client = clients.settings, clients.supabase
     tables, materials, queues_of = clients.table_queues(), clients.material_queue(), queues_by_version(clients)
-    indexes = table_indexes(client, kept)
+
+    def indexes() -> dict[str, TableIndex]:
+        return {each.tables: TableIndex(client, each.settings.tables) for each in live_last(kept)}
 
     def has_backlog() -> bool:
         return not (tables.tool_queue.is_empty() and tables.embed_queue.is_empty())
@@ -81,50 +88,54 @@ def maintenance(clients: Clients, kept: Kept) -> Maintain:
         """Deletes old counters and refused questions, or all questions if none are wanted."""
         return DailyCountRecords(client).delete_old(question_days=DAYS if settings.record_refused_questions else 0)
 
-    def delete_changes() -> int:
-        """Deletes changes of what has been gone for long."""
-        seconds = CHANGES_DAYS * 86_400
-        return int(call(client, "delete_old_changes", {"p_seconds": seconds, "p_limit": ROWS_PER_PORTION}))
-
-    def send_webhooks() -> int:
-        """Sends messages for subscriptions whose feed has moved, also where the change's worker sent none."""
-        return 0 if settings.webhooks == "off" else send_due(client, clients.webhook_queue(), WEBHOOKS_PER_RUN)
-
-    pages = stored_pages(clients, kept, for_upkeep=True)
+    pages = stored_pages_if_any(clients, kept)
 
     def sweep_rows() -> int:
         """Deletes a portion of the rows in turbopuffer that no explanation has."""
         stored = pages()
         return stored.sweep() if stored else 0
 
+    bus = clients.event_bus()
     return Maintain(
-        Outbox(client, clients.event_bus()).publish,
+        Outbox(client, bus).publish,
         TableIndex(client, own_index(settings).tables),
         clients.chunk_store(for_upkeep=True),
         RestartTables(indexes, queues_of, has_backlog),
-        ResumeWork(
-            UnfinishedWorkStore(client),
-            {"material": materials.queue, "tool": tables.tool_queue, "embed": tables.embed_queue},
-        ),
         DeleteOrphanedUploads(client, clients.tables_bucket(), clients.now),
-        partial(send_pending_learns, LearnsRecords(client), materials),
+        partial(LearnsRecords(client).send_due, materials.ask_learns),
         write_quotas,
         delete_questions,
-        delete_changes,
-        send_webhooks,
+        Announcements(client, lambda: bus).send_missing,
         sweep_words=KnowledgeIndex(client).sweep_words,
         sweep_rows=sweep_rows,
+        daily=daily_rounds(clients, kept),
         work=clients.telemetry.work,
     )
+
+
+def daily_rounds(clients: Clients, kept: Kept) -> dict[str, DailyRound]:
+    """Returns what maintenance does once a day, by name."""
+    reconcile, telemetry = reconciling(clients, kept), clients.telemetry
+    records = MaterialRecords(clients.supabase)
+
+    def readings(place: str) -> tuple[int, str | None]:
+        return records.delete_unused_readings(place, limit=ROWS_PER_PORTION)
+
+    def texts(_place: str) -> tuple[int, str | None]:
+        """Deletes a portion. There is no place to continue from: the next call finds what is left."""
+        deleted = records.delete_unused_texts(seconds=_UNUSED_SECONDS, limit=_TEXTS_PER_PORTION)
+        return deleted, "" if deleted else None
+
+    portions: dict[str, Portion] = {"delete_readings": readings, "delete_texts": texts}
+    for kind in KINDS:
+        portions[f"reconcile_{kind}"] = DailyComparison(reconcile, kind, telemetry.logger, telemetry.metrics)
+    return {name: DailyRound(clients.supabase, name, portion) for name, portion in portions.items()}
 
 
 def building(clients: Clients) -> BuildIndexVersions:
     """Returns what builds the index version of the deployed settings."""
     return BuildIndexVersions(
-        indexes=IndexVersions(clients.supabase),
-        deployed=own_index(clients.settings),
-        pages=clients.material_queue(),
-        activates=clients.settings.activate_when_built,
+        indexes=IndexVersions(clients.supabase), deployed=own_index(clients.settings), pages=clients.material_queue()
     )
 
 

@@ -5,8 +5,9 @@ from dataclasses import replace
 from functools import cache, lru_cache, partial
 from typing import TYPE_CHECKING, Any
 
-from sakuin import __version__
-from sakuin.explain.ask_mcp import EXPLANATION, PLAYGROUND, answer_event
+from mangum import Mangum
+
+from sakuin.explain.ask_mcp import EXPLANATION, answer_event
 from sakuin.explain.explain import Explain, ExplainKnowledge, ExplainTool
 from sakuin.knowledge.model import Place
 from sakuin.knowledge.postgres_search import ReadKnowledge
@@ -14,26 +15,19 @@ from sakuin.language.model import LexiconEntries
 from sakuin.language.questions.query_analysis import analyze_query, lexicon_lookup
 from sakuin.language.vocabulary import vocabulary_of
 from sakuin.language.vocabulary_files import vocabulary_id
+from sakuin.mcp.admission import Admission
 from sakuin.mcp.answers import RecordRefused, record_nothing
-from sakuin.mcp.app import McpApp
-from sakuin.mcp.callers import Users
-from sakuin.mcp.changes.event_types import page_events, tool_events
-from sakuin.mcp.changes.events import WebhookMethods
-from sakuin.mcp.changes.feed import ChangeFeed
-from sakuin.mcp.changes.questions import StandingQuestions
-from sakuin.mcp.changes.subscriptions import Subscriptions
-from sakuin.mcp.changes.webhooks import Webhooks
+from sakuin.mcp.app import mcp_app
+from sakuin.mcp.callers import EndpointKeys, Users, WrongKeys
 from sakuin.mcp.knowledge.tools import KnowledgeTools, RecordFeedback
-from sakuin.mcp.playground import AnswerPlayground
+from sakuin.mcp.playground import AnswerExplanation
 from sakuin.mcp.rate_limiter import Quotas, RateLimiter
-from sakuin.mcp.rest import RestSearch
 from sakuin.mcp.search_tools import SearchTools
-from sakuin.mcp.server import knowledge_server, search_tools_server
-from sakuin.platform.asgi import persistent_handler
 from sakuin.platform.aws import Handler
 from sakuin.platform.keys import RECORD_SECONDS, KeyUse, LibraryKeys, StoredKeys, record_once_a_day
 from sakuin.platform.secrets import KeyRing, NamedSecret
 from sakuin.platform.supabase.client import Client
+from sakuin.platform.telemetry import Meter
 from sakuin.settings import Settings
 from sakuin.tables.postgres import ToolSearch
 from sakuin.upkeep.canary import ask_for_canary
@@ -47,10 +41,6 @@ from sakuin.wiring.searches import Searches
 
 if TYPE_CHECKING:
     from sakuin.platform.supabase.tokens import UserTokens
-
-# An address that does not prove that it wants events hears of no more attempts.
-CHALLENGES_PER_MINUTE = 60
-
 
 # What the library is: a handshake waits for it, may be a minute old, and is kept for as many folders of keys.
 _PLACES_SECONDS, _PLACES_AGE, _FOLDERS = 2.0, 60.0, 100
@@ -102,68 +92,73 @@ def recent_places(clients: Clients) -> Callable[[str], Sequence[Place]]:
     return lambda folder: of_folder(folder)()
 
 
-def handler(clients: Clients) -> Handler:
-    settings, telemetry, client = clients.settings, clients.telemetry, clients.supabase
-    secret = clients.secret()
-    sign_in = sign_in_of(settings, secret)
-    searches = Searches(clients, kept_or_own(clients, writes=False))
-    searches.embedder(settings.embedding_model)
-    # Loads the dictionary and the vocabulary before the first question.
+def load_dictionary(settings: Settings) -> None:
+    """Loads the dictionary and the vocabulary before the first question."""
     vocabulary = vocabulary_of(vocabulary_id(settings.vocabulary))
     lexicon_lookup("索引", vocabulary)
     analyze_query("索引", LexiconEntries(), vocabulary)
+
+
+def knowledge_tools(
+    clients: Clients, searches: Searches, read: ReadKnowledge, meter: Meter, record: RecordRefused
+) -> KnowledgeTools:
+    """Returns the tools of the library that agents call."""
+    return KnowledgeTools(
+        searches,
+        read,
+        meter,
+        clients.settings.offers_chatgpt_tools,
+        record,
+        recent_places(clients),
+        record_feedback(clients),
+        clients.settings.feedback_tool,
+    )
+
+
+def admission_of(
+    clients: Clients, secret: NamedSecret, tokens: Callable[[], "UserTokens"], records: ToolSearch, allow: RateLimiter
+) -> Admission:
+    """Returns what admits callers with a key or an access token."""
+    settings, limits, client = clients.settings, clients.settings.limits, clients.supabase
+    stored_keys = StoredKeys(LibraryKeys(client).for_searches)
+    public = RateLimiter(Quotas(client), limits.public_queries_per_minute, clients.clock, "public_queries_per_minute")
+    return Admission(
+        KeyRing(secret, lambda now: now.knowledge_key_hashes, stored_keys.hashes),
+        EndpointKeys(records.endpoint_of_key, WrongKeys(clients.clock)),
+        Users(sign_in_of(settings, secret), lambda token: tokens().searcher_of(token), records.endpoint_of_user),
+        stored_keys.folder,
+        record_once_a_day(KeyUse(clients.short_supabase(RECORD_SECONDS)).record),
+        allow,
+        public if settings.public_library else None,
+        limits.mcp_request_bytes,
+    )
+
+
+def handler(clients: Clients) -> Handler:
+    settings, telemetry, client = clients.settings, clients.telemetry, clients.supabase
+    secret = clients.secret()
+    versions = kept_or_own(clients, writes=False)
+    searches, public = Searches(clients, versions), Searches(clients, versions, is_public=True)
+    searches.embedder(settings.embedding_model)
+    load_dictionary(settings)
     tokens = user_tokens(settings, secret, client)
     if clients.starts_ahead:
         searches.store()
         tokens()
-    read = ReadKnowledge(client, settings.base_url)
-    feed = ChangeFeed(client, read.url)
+    read, records = ReadKnowledge(client, settings.base_url), ToolSearch(client, own_index(settings).tables.id)
     counts = DailyCounts(DailyCountRecords(clients.short_supabase(COUNT_SECONDS)).write)
-    meter, record_refused = CountingMeter(telemetry.meter, counts), record_refused_questions(clients, counts)
-    tools = KnowledgeTools(
-        searches,
-        read,
-        meter,
-        settings.offers_chatgpt_tools,
-        record_refused,
-        recent_places(clients),
-        record_feedback(clients),
-        settings.feedback_tool,
-    )
-    records = ToolSearch(client, own_index(settings).tables.id)
-    record_use = record_once_a_day(KeyUse(clients.short_supabase(RECORD_SECONDS)).record)
-    stored_keys = StoredKeys(LibraryKeys(client).for_searches)
+    meter, record = CountingMeter(telemetry.meter, counts), record_refused_questions(clients, counts)
+    allow = RateLimiter(Quotas(client), settings.limits.queries_per_minute, clients.clock)
     explain = Explain(ExplainKnowledge(searches, read), ExplainTool(records, searches))
-    quotas, limits = Quotas(client), settings.limits
-    search_tools = SearchTools(searches, meter, record_refused)
-    allow = RateLimiter(quotas, limits.queries_per_minute, clients.clock)
-    allow_host = RateLimiter(quotas, CHALLENGES_PER_MINUTE, clients.clock, "of a host", "challenges")
-    webhooks = WebhookMethods(
-        Subscriptions(client, lambda: secret.now().database_key), Webhooks(settings.webhooks == "private"), allow_host
-    )
-    offered = None if settings.webhooks == "off" else webhooks
-    playground = AnswerPlayground(KnowledgeTools(searches, read), SearchTools(searches), explain, allow)
     answers: dict[str, Callable[[Any], dict[str, Any]]] = {
         "canary": lambda token: {"missing": ask_for_canary(searches, str(token))},
-        PLAYGROUND: playground,
-        EXPLANATION: explain.answer,
+        EXPLANATION: AnswerExplanation(KnowledgeTools(searches, read), SearchTools(searches), explain, allow),
     }
-    app = McpApp(
-        knowledge_server(tools, __version__, page_events(feed, StandingQuestions(searches, feed)), offered),
-        KeyRing(secret, lambda now: now.knowledge_key_hashes, stored_keys.hashes),
+    app = mcp_app(
+        replace(admission_of(clients, secret, tokens, records, allow), set_caller=counts.set_caller),
+        knowledge_tools(clients, searches, read, meter, record),
+        SearchTools(searches, meter, record),
         settings.allowed_origins,
-        tools_server=search_tools_server(search_tools, __version__, tool_events(feed), offered),
-        endpoint=records.endpoint_of_key,
-        record_use=record_use,
-        folder_of=stored_keys.folder,
-        allow=allow,
-        allow_public=RateLimiter(quotas, limits.public_queries_per_minute, clients.clock, "public_queries_per_minute")
-        if settings.public_library
-        else None,
-        users=Users(sign_in, lambda token: tokens().searcher_of(token), records.endpoint_of_user),
-        longest_body=limits.mcp_request_bytes,
-        rest=RestSearch(tools, search_tools, feed),
-        address=sign_in.address,
-        set_caller=counts.set_caller,
+        public,
     )
-    return http_handler(persistent_handler(app, app.run), telemetry, partial(answer_event, answers), counts)
+    return http_handler(Mangum(app, lifespan="off"), telemetry, partial(answer_event, answers), counts)

@@ -1,8 +1,8 @@
 """Supabase's gateway on this machine: Auth below `/auth/v1`, PostgREST below `/rest/v1`, and who may call what."""
 
-import functools
 from collections.abc import Awaitable, Callable, Set
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -11,91 +11,192 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Mount, Route
 
-from sakuin_local.supabase.auth.clients import AUTH_METHODS, GRANT_TYPES, register
-from sakuin_local.supabase.auth.oauth import SCOPES, OAuthServer, oauth_routes
-from sakuin_local.supabase.auth.records import records_in
-from sakuin_local.supabase.auth.sessions import Refused, Sessions, refusal_answer
-from sakuin_local.supabase.auth.sign_in import sign_in_routes
-from sakuin_local.supabase.auth.signing import SigningKey
+from sakuin_local.supabase.auth.oauth import AUTH_METHODS, GRANT_TYPES, SCOPES, OAuthServer
+from sakuin_local.supabase.auth.records import User, records_in
+from sakuin_local.supabase.auth.sessions import Refused, Sessions, json_body, refusal_answer
+from sakuin_local.supabase.tokens import SigningKey
+
+Answer = Callable[[Request], Awaitable[Response]]
 
 _CACHED = {"Cache-Control": "public, max-age=600"}
+# What Supabase's client wants to know of a user.
+_OF_A_USER = {"aud": "authenticated", "app_metadata": {}, "user_metadata": {}, "created_at": "2026-11-01T00:00:00Z"}
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass
 class Auth:
-    """Supabase Auth of a project at `url`, with its users and sessions."""
+    """Supabase Auth of a project at `url`, with its users and sessions.
+
+    `api_keys` are the keys that the gateway lets in: publishable and secret. Those in `secret_keys` administer users.
+    """
 
     url: str
-    consent_url: str
     sessions: Sessions
-    # The keys that the gateway lets in: publishable and secret.
-    api_keys: Set[str]
+    oauth: OAuthServer
+    api_keys: Set[str] = field(repr=False)
+    secret_keys: Set[str] = field(repr=False)
+
+    def routes(self) -> list[Route]:
+        """Returns the routes below `/auth/v1`. All but those of agents and the metadata need a key of the project."""
+        oauth, authorization = self.oauth, "/oauth/authorizations/{authorization_id}"
+        return [
+            Route("/oauth/clients/register", oauth.register, methods=["POST"]),
+            Route("/oauth/authorize", oauth.authorize),
+            Route("/oauth/token", oauth.token, methods=["POST"]),
+            Route("/.well-known/jwks.json", self.public_keys),
+            Route("/.well-known/openid-configuration", self.metadata),
+            Route("/.well-known/oauth-authorization-server", self.metadata),
+            Route(authorization, self._with_key(oauth.read)),
+            Route(f"{authorization}/consent", self._with_key(oauth.decide), methods=["POST"]),
+            Route("/token", self._with_key(self.token), methods=["POST"]),
+            Route("/logout", self._with_key(self.logout), methods=["POST"]),
+            Route("/user/oauth/grants", self._with_key(self.grants)),
+            Route("/user/oauth/grants", self._with_key(self.revoke_grant), methods=["DELETE"]),
+            Route("/admin/users", self._with_key(self.create_user, is_admin=True), methods=["POST"]),
+            Route("/admin/users/{id}", self._with_key(self.delete_user, is_admin=True), methods=["DELETE"]),
+            Route("/admin/oauth/clients/{id}", self._with_key(oauth.delete, is_admin=True), methods=["DELETE"]),
+        ]
+
+    def _with_key(self, answer: Answer, *, is_admin: bool = False) -> Answer:
+        """Returns the answer to requests with a key of the project, in addition to a user's token."""
+
+        async def checked(request: Request) -> Response:
+            key = request.headers.get("apikey") or request.query_params.get("apikey")
+            if not key:
+                hint = "No `apikey` request header or url param was found."
+                return JSONResponse({"message": "No API key found in request", "hint": hint}, 401)
+            if key not in self.api_keys:
+                hint = "Double check your Supabase `anon` or `service_role` API key."
+                return JSONResponse({"message": "Invalid API key", "hint": hint}, 401)
+            if is_admin and key not in self.secret_keys:
+                raise Refused(403, "not_admin", "User not allowed")
+            return await answer(request)
+
+        return checked
+
+    # ---------------------------------------------------------------- metadata
+
+    async def metadata(self, _request: Request) -> Response:
+        """Returns the metadata of the authorization server (RFC 8414), the same at each of its addresses."""
+        issuer = self.sessions.issuer
+        body = {
+            "issuer": issuer,
+            "authorization_endpoint": f"{issuer}/oauth/authorize",
+            "token_endpoint": f"{issuer}/oauth/token",
+            "jwks_uri": f"{issuer}/.well-known/jwks.json",
+            "registration_endpoint": f"{issuer}/oauth/clients/register",
+            "scopes_supported": list(SCOPES),
+            "response_types_supported": ["code"],
+            "response_modes_supported": ["query"],
+            "grant_types_supported": list(GRANT_TYPES),
+            "subject_types_supported": ["public"],
+            "id_token_signing_alg_values_supported": ["RS256", "HS256", "ES256"],
+            "token_endpoint_auth_methods_supported": list(AUTH_METHODS),
+            "code_challenge_methods_supported": ["S256"],
+        }
+        return JSONResponse(body, headers=_CACHED)
+
+    async def public_keys(self, _request: Request) -> Response:
+        return JSONResponse({"keys": [self.sessions.key.jwk]}, headers=_CACHED)
+
+    # ---------------------------------------------------------------- users
+
+    async def token(self, request: Request) -> Response:
+        """Signs in with a password or a refresh token."""
+        grant, records = request.query_params.get("grant_type"), self.sessions.records
+        if grant not in ("password", "refresh_token"):
+            raise Refused(400, "invalid_credentials", "unsupported_grant_type")
+        fields = await json_body(request)
+        if grant == "refresh_token":
+            tokens = self.sessions.refresh(fields.get("refresh_token"))
+            user = records.users[records.sessions[tokens["refresh_token"].split(".")[0]].user_id]
+        else:
+            user = self._user_with_password(fields)
+            tokens = self.sessions.start(user)
+        return JSONResponse({**tokens, "user": _shown(user)})
+
+    def _user_with_password(self, fields: dict[str, Any]) -> User:
+        if not fields.get("email"):
+            raise Refused(400, "validation_failed", "missing email or phone")
+        email, password = str(fields["email"]).lower(), str(fields.get("password", ""))
+        user = next((each for each in self.sessions.records.users.values() if each.email == email), None)
+        if user is None or not user.has_password(password):
+            raise Refused(400, "invalid_credentials", "Invalid login credentials")
+        return user
+
+    async def logout(self, request: Request) -> Response:
+        _user, session = self.sessions.of(request)
+        # Without it the service ends all sessions of the user, those of agents too.
+        if request.query_params.get("scope") != "local":
+            raise Refused(400, "validation_failed", "this stand-in has scope=local alone")
+        self.sessions.end(session)
+        return Response(status_code=204)
+
+    async def grants(self, request: Request) -> Response:
+        """Returns the clients that a user allowed."""
+        user, _session = self.sessions.of(request)
+        records = self.sessions.records
+        consents = [each for each in records.consents.values() if each.user_id == user.id]
+        return JSONResponse(
+            [
+                {
+                    "client": records.clients[each.client_id].view,
+                    "scopes": each.scopes,
+                    "granted_at": datetime.fromtimestamp(each.granted_at, UTC).isoformat().replace("+00:00", "Z"),
+                }
+                for each in consents
+            ]
+        )
+
+    async def revoke_grant(self, request: Request) -> Response:
+        user, _session = self.sessions.of(request)
+        client_id = request.query_params.get("client_id", "")
+        if not client_id:
+            raise Refused(400, "validation_failed", "client_id query parameter is required")
+        records, holder = self.sessions.records, (user.id, client_id)
+        if records.consents.pop(f"{user.id} {client_id}", None) is None:
+            raise Refused(404, "oauth_consent_not_found", "No active grant found for this client")
+        self.sessions.end(*(each for each in records.sessions.values() if (each.user_id, each.client_id) == holder))
+        return Response(status_code=204)
+
+    async def create_user(self, request: Request) -> Response:
+        fields = await json_body(request)
+        return JSONResponse(_shown(self.sessions.records.add_user(fields["email"], fields["password"])))
+
+    async def delete_user(self, request: Request) -> Response:
+        """Removes a user with the sessions."""
+        records, user_id = self.sessions.records, request.path_params["id"]
+        if records.users.pop(user_id, None) is None:
+            raise Refused(404, "user_not_found", "User not found")
+        self.sessions.end(*(each for each in records.sessions.values() if each.user_id == user_id))
+        return JSONResponse({})
 
 
-def auth_of(file: Path | None, key: SigningKey, *, url: str, site_url: str, api_keys: Set[str]) -> Auth:
+def auth_of(
+    file: Path | None,
+    key: SigningKey,
+    *,
+    url: str,
+    site_url: str,
+    api_keys: Set[str],
+    secret_keys: Set[str] = frozenset(),
+) -> Auth:
     """Returns Supabase Auth with the records of a file; the application at `site_url` has the consent page."""
-    return Auth(url, f"{site_url}/console/consent", Sessions(records_in(file), key, f"{url}/auth/v1"), api_keys)
+    sessions = Sessions(records_in(file), key, f"{url}/auth/v1")
+    return Auth(
+        url, sessions, OAuthServer(sessions, f"{site_url}/console/consent"), api_keys | secret_keys, secret_keys
+    )
 
 
 def gateway(auth: Auth, rest: Any) -> Starlette:
     """Returns what answers at the URL of the project; `rest` is the ASGI application below `/rest/v1`."""
-    open_routes, closed_routes = oauth_routes(OAuthServer(auth.sessions, auth.consent_url))
-
-    async def metadata(_request: Request) -> JSONResponse:
-        return JSONResponse(_metadata(auth.sessions.issuer), headers=_CACHED)
-
-    async def keys(_request: Request) -> JSONResponse:
-        return JSONResponse({"keys": [auth.sessions.key.jwk]}, headers=_CACHED)
-
     routes = [
-        *open_routes,
-        Route("/oauth/clients/register", functools.partial(register, auth.sessions), methods=["POST"]),
-        Route("/.well-known/jwks.json", keys),
-        Route("/.well-known/openid-configuration", metadata),
-        Route("/.well-known/oauth-authorization-server", metadata),
-        *(_with_key(route, auth.api_keys) for route in (*closed_routes, *sign_in_routes(auth.sessions))),
+        Route("/.well-known/oauth-authorization-server/auth/v1", auth.metadata),
+        Mount("/auth/v1", routes=auth.routes()),
+        Mount("/rest/v1", rest),
     ]
-    return Starlette(
-        routes=[
-            Route("/.well-known/oauth-authorization-server/auth/v1", metadata),
-            Mount("/auth/v1", routes=routes),
-            Mount("/rest/v1", rest),
-        ],
-        exception_handlers={Refused: refusal_answer},
-    )
+    return Starlette(routes=routes, exception_handlers={Refused: refusal_answer})
 
 
-def _metadata(issuer: str) -> dict[str, Any]:
-    """Returns the metadata of the authorization server (RFC 8414), the same at each of its addresses."""
-    return {
-        "issuer": issuer,
-        "authorization_endpoint": f"{issuer}/oauth/authorize",
-        "token_endpoint": f"{issuer}/oauth/token",
-        "jwks_uri": f"{issuer}/.well-known/jwks.json",
-        "registration_endpoint": f"{issuer}/oauth/clients/register",
-        "scopes_supported": list(SCOPES),
-        "response_types_supported": ["code"],
-        "response_modes_supported": ["query"],
-        "grant_types_supported": list(GRANT_TYPES),
-        "subject_types_supported": ["public"],
-        "id_token_signing_alg_values_supported": ["RS256", "HS256", "ES256"],
-        "token_endpoint_auth_methods_supported": list(AUTH_METHODS),
-        "code_challenge_methods_supported": ["S256"],
-    }
-
-
-def _with_key(route: Route, keys: Set[str]) -> Route:
-    """Returns a route that needs a key of the project, in addition to a user's token."""
-    inner: Callable[[Request], Awaitable[Response]] = route.endpoint
-
-    async def endpoint(request: Request) -> Response:
-        given = request.headers.get("apikey") or request.query_params.get("apikey")
-        if not given:
-            hint = "No `apikey` request header or url param was found."
-            return JSONResponse({"message": "No API key found in request", "hint": hint}, 401)
-        if given not in keys:
-            hint = "Double check your Supabase `anon` or `service_role` API key."
-            return JSONResponse({"message": "Invalid API key", "hint": hint}, 401)
-        return await inner(request)
-
-    return Route(route.path, endpoint, methods=list(route.methods or ()))
+def _shown(user: User) -> dict[str, Any]:
+    return {"id": user.id, "email": user.email, **_OF_A_USER}

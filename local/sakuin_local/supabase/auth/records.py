@@ -3,7 +3,6 @@
 import hashlib
 import hmac
 import secrets
-from collections.abc import Iterator
 from pathlib import Path
 from uuid import uuid4
 
@@ -11,10 +10,14 @@ from pydantic import BaseModel, Field, PrivateAttr
 from sakuin_cli.files import replace_bytes
 
 
+def _new_id() -> str:
+    return str(uuid4())
+
+
 class User(BaseModel):
     """Somebody with an e-mail address, in small letters, and a password."""
 
-    id: str
+    id: str = Field(default_factory=_new_id)
     email: str
     password: str = Field(repr=False)
 
@@ -26,44 +29,52 @@ class User(BaseModel):
 class Session(BaseModel):
     """A sign-in of a user, or of a client for a user. `counter` numbers its refresh tokens; times are in seconds."""
 
-    id: str = Field(default_factory=lambda: str(uuid4()))
+    id: str = Field(default_factory=_new_id)
     user_id: str
     refreshed_at: float
     client_id: str | None = None
     scope: str = ""
-    counter: int = 0
-    key: str = Field(default_factory=lambda: secrets.token_hex(32), repr=False)
+    refresh_tokens: list[str] = Field(default_factory=list, repr=False)
+
+    @property
+    def counter(self) -> int:
+        return len(self.refresh_tokens) - 1
 
     @property
     def refresh_token(self) -> str:
         """The current refresh token."""
-        return self._token(self.counter)
+        return self.refresh_tokens[-1]
 
-    def _token(self, counter: int) -> str:
-        signature = hmac.new(bytes.fromhex(self.key), str(counter).encode(), hashlib.sha256).hexdigest()
-        return f"{self.id}.{counter}.{signature[:32]}"
-
-    def counter_of(self, token: str) -> int | None:
-        """Returns the number of a refresh token of this session, None for any other text."""
-        number = token.split(".")[1] if token.count(".") == 2 else ""
-        is_ours = number.isascii() and number.isdigit() and hmac.compare_digest(token, self._token(int(number)))
-        return int(number) if is_ours else None
+    def rotate(self) -> None:
+        """Makes the next refresh token."""
+        self.refresh_tokens.append(f"{self.id}.{secrets.token_hex(16)}")
 
 
 class Client(BaseModel):
-    """An application that registered itself. A public one has no secret."""
+    """An application that registered itself, without a secret. Its methods are what Authlib asks of it."""
 
-    id: str = Field(default_factory=lambda: str(uuid4()))
+    id: str = Field(default_factory=_new_id)
     name: str
     redirect_uris: list[str]
     grant_types: list[str]
-    auth_method: str
-    secret_hash: str = Field(default="", repr=False)
 
-    @property
-    def is_public(self) -> bool:
-        """Whether the client cannot keep a secret."""
-        return self.auth_method == "none"
+    def check_redirect_uri(self, redirect_uri: str) -> bool:
+        return redirect_uri in self.redirect_uris
+
+    def get_default_redirect_uri(self) -> str:
+        return ""
+
+    def check_response_type(self, response_type: str) -> bool:
+        return response_type == "code"
+
+    def check_grant_type(self, grant_type: str) -> bool:
+        return grant_type in self.grant_types
+
+    def check_endpoint_auth_method(self, method: str, _endpoint: str) -> bool:
+        return method == "none"
+
+    def get_allowed_scope(self, scope: str) -> str:
+        return scope
 
     @property
     def view(self) -> dict[str, str]:
@@ -78,12 +89,19 @@ class Authorization(BaseModel):
     client_id: str
     redirect_uri: str
     scope: str
-    state: str
-    challenge: str
+    state: str = ""
+    code_challenge: str = ""
+    code_challenge_method: str = "S256"
     expires_at: float
     status: str = "pending"
     user_id: str | None = None
     code: str | None = Field(default=None, repr=False)
+
+    def get_redirect_uri(self) -> str:
+        return self.redirect_uri
+
+    def get_scope(self) -> str:
+        return self.scope
 
 
 class Consent(BaseModel):
@@ -110,20 +128,12 @@ class Records(BaseModel):
         if self._file is not None:
             replace_bytes(self._file, self.model_dump_json().encode(), mode=0o600)
 
-    def user_with(self, email: str) -> User | None:
-        """Returns the user with this address, in any case of its letters."""
-        return next((user for user in self.users.values() if user.email == email.lower()), None)
-
     def add_user(self, email: str, password: str, user_id: str = "") -> User:
         """Creates a user, with the id if it is given; replaces the one who has it."""
-        user_id = user_id or str(uuid4())
+        user_id = user_id or _new_id()
         self.users[user_id] = User(id=user_id, email=email.lower(), password=_hashed(password, user_id))
         self.save()
         return self.users[user_id]
-
-    def consents_of(self, user_id: str) -> Iterator[Consent]:
-        """Returns what a user allowed."""
-        return (consent for consent in self.consents.values() if consent.user_id == user_id)
 
 
 def records_in(file: Path | None) -> Records:

@@ -10,7 +10,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse
 
 from sakuin_local.supabase.auth.records import Records, Session, User
-from sakuin_local.supabase.auth.signing import SigningKey
+from sakuin_local.supabase.tokens import SigningKey
 
 # Hosted projects have these.
 ACCESS_SECONDS = 3600
@@ -25,10 +25,8 @@ class Refused(Exception):
         self.status, self.code, self.is_oauth = status, code, is_oauth
 
 
-async def refusal_answer(_request: Request, refusal: Exception) -> JSONResponse:
+async def refusal_answer(_request: Request, refusal: Any) -> JSONResponse:
     """Returns the answer of a refusal, as clients without the header `X-Supabase-Api-Version` get it."""
-    if not isinstance(refusal, Refused):
-        raise refusal
     if refusal.is_oauth:
         return JSONResponse({"error": refusal.code, "error_description": str(refusal)}, refusal.status)
     body = {"code": refusal.status, "error_code": refusal.code, "msg": str(refusal)}
@@ -38,12 +36,9 @@ async def refusal_answer(_request: Request, refusal: Exception) -> JSONResponse:
 async def json_body(request: Request) -> dict[str, Any]:
     """Returns the JSON object of a request."""
     try:
-        fields = await request.json()
-    except ValueError as error:
+        return dict(await request.json())
+    except (ValueError, TypeError) as error:
         raise Refused(400, "bad_json", f"Could not parse request body as JSON: {error}") from error
-    if not isinstance(fields, dict):
-        raise Refused(400, "bad_json", "Could not parse request body as JSON: not an object")
-    return fields
 
 
 @dataclass
@@ -58,6 +53,7 @@ class Sessions:
     def start(self, user: User, *, client_id: str | None = None, scope: str = "") -> dict[str, Any]:
         """Starts a session of a user; returns its tokens."""
         session = Session(user_id=user.id, refreshed_at=self.now(), client_id=client_id, scope=scope)
+        session.rotate()
         self.records.sessions[session.id] = session
         return self._tokens(session)
 
@@ -68,14 +64,13 @@ class Sessions:
         ends the session, unless the session was refreshed a moment ago.
         """
         session = self.records.sessions.get(token.split(".")[0]) if isinstance(token, str) else None
-        counter = session.counter_of(str(token)) if session else None
-        if session is None or counter is None or counter > session.counter:
+        if session is None or token not in session.refresh_tokens:
             raise Refused(400, "refresh_token_not_found", "Invalid Refresh Token: Refresh Token Not Found")
         if session.client_id != client_id:
             raise Refused(400, "invalid_client", "The session belongs to another client, or to none", is_oauth=True)
-        if counter == session.counter:
-            session.counter += 1
-        elif session.counter - counter > 1 and self.now() - session.refreshed_at >= REUSE_SECONDS:
+        if token == session.refresh_token:
+            session.rotate()
+        elif token not in session.refresh_tokens[-2:] and self.now() - session.refreshed_at >= REUSE_SECONDS:
             self.end(session)
             raise Refused(400, "refresh_token_already_used", "Invalid Refresh Token: Already Used")
         session.refreshed_at = self.now()
@@ -108,30 +103,14 @@ class Sessions:
 
     def _tokens(self, session: Session) -> dict[str, Any]:
         self.records.save()
+        user, now = self.records.users[session.user_id], int(self.now())
+        claims = {"iss": self.issuer, "sub": user.id, "aud": "authenticated", "exp": now + ACCESS_SECONDS, "iat": now}
+        claims |= {"email": user.email, "role": "authenticated", "aal": "aal1", "is_anonymous": False}
+        of_client = {"client_id": session.client_id, "scope": session.scope} if session.client_id else {}
         return {
-            "access_token": self._access_token(session),
+            "access_token": self.key.sign({**claims, "session_id": session.id, **of_client}),
             "token_type": "bearer",
             "expires_in": ACCESS_SECONDS,
-            "expires_at": int(self.now()) + ACCESS_SECONDS,
+            "expires_at": now + ACCESS_SECONDS,
             "refresh_token": session.refresh_token,
         }
-
-    def _access_token(self, session: Session) -> str:
-        """Returns an access token of a session with the claims that the product reads."""
-        user, now = self.records.users[session.user_id], int(self.now())
-        of_client = {"client_id": session.client_id, "scope": session.scope} if session.client_id else {}
-        return self.key.sign(
-            {
-                "iss": self.issuer,
-                "sub": user.id,
-                "aud": "authenticated",
-                "exp": now + ACCESS_SECONDS,
-                "iat": now,
-                "email": user.email,
-                "role": "authenticated",
-                "aal": "aal1",
-                "session_id": session.id,
-                "is_anonymous": False,
-                **of_client,
-            }
-        )

@@ -1,16 +1,14 @@
 """The OAuth consent page, and the list of agents that a user has authorized."""
 
 import re
-from typing import Annotated
 from urllib.parse import urlsplit
 
-from fastapi import APIRouter, Depends
+from fastapi import APIRouter
 from fastapi.responses import Response
 
 from sakuin.console.forms import redirect
 from sakuin.console.sessions import SessionTokens
-from sakuin.console.shell import Shell, Visit
-from sakuin.console.supabase_auth import SupabaseAuth
+from sakuin.console.shell import Form, Reader, Visit
 from sakuin.errors import Forbidden, NotFound
 from sakuin.texts.catalogue import coded
 
@@ -21,41 +19,43 @@ _NOWHERE = "This agent waits at an address to which the console does not lead"
 _EDITORS = ("cursor", "vscode", "vscode-insiders", "windsurf", "zed", "claude")
 
 
-def routes(shell: Shell, auth: SupabaseAuth) -> APIRouter:
-    router = APIRouter()
+router = APIRouter()
 
-    @router.get("/consent")
-    def ask(visit: Annotated[Visit, Depends(shell.signed_in)], authorization_id: str = "") -> Response:
-        """Shows what an agent asks for; goes on to the agent if the user has allowed it before."""
-        if visit.session.tokens is None:
-            return visit.page("agent_needs_user.html")
-        agent_request = auth.agent_request(visit.session.tokens, _checked(authorization_id))
-        if isinstance(agent_request, str):
-            return go_on(visit, agent_request, allowed=True)
-        host, is_here = _place(agent_request.redirect_uri)
-        return visit.page("agent_asks.html", wanted=agent_request, host=host, is_here=is_here)
 
-    @router.post("/consent")
-    def decide(visit: Annotated[Visit, Depends(shell.form)]) -> Response:
-        allowed = visit.text("action") == "allow"
-        request_id = _checked(visit.text("authorization_id"))
-        target = auth.answer_agent(_tokens(visit), request_id, allow=allowed)
-        return go_on(visit, target, allowed=allowed)
+@router.get("/consent")
+def ask(visit: Reader, authorization_id: str = "") -> Response:
+    """Shows what an agent asks for; goes on to the agent if the user has allowed it before."""
+    if visit.session.tokens is None:
+        return visit.page("agent_needs_user.html")
+    agent_request = visit.shell.auth.agent_request(visit.session.tokens, _checked(authorization_id))
+    if isinstance(agent_request, str):
+        return go_on(visit, agent_request, allowed=True)
+    host, is_here = _place(agent_request.redirect_uri)
+    return visit.page("agent_asks.html", wanted=agent_request, host=host, is_here=is_here)
 
-    def go_on(visit: Visit, target: str, *, allowed: bool) -> Response:
-        """Shows a page that leads to the agent: browsers do not let a form redirect to another origin."""
-        return visit.page("agent_answered.html", target=_safe(target), allowed=allowed)
 
-    @router.get("/agents")
-    def show(visit: Annotated[Visit, Depends(shell.signed_in)]) -> Response:
-        return visit.page("agents.html", agents=auth.allowed_agents(_tokens(visit)))
+@router.post("/consent")
+def decide(visit: Form) -> Response:
+    allowed = visit.text("action") == "allow"
+    request_id = _checked(visit.text("authorization_id"))
+    target = visit.shell.auth.answer_agent(_tokens(visit), request_id, allow=allowed)
+    return go_on(visit, target, allowed=allowed)
 
-    @router.post("/agents/revoke")
-    def revoke(visit: Annotated[Visit, Depends(shell.form)]) -> Response:
-        auth.revoke_agent(_tokens(visit), _checked(visit.text("agent_id")))
-        return redirect("/agents", done="agent_revoked")
 
-    return router
+def go_on(visit: Visit, target: str, *, allowed: bool) -> Response:
+    """Shows a page that leads to the agent: browsers do not let a form redirect to another origin."""
+    return visit.page("agent_answered.html", target=_safe(target), allowed=allowed)
+
+
+@router.get("/agents")
+def show(visit: Reader) -> Response:
+    return visit.page("agents.html", agents=visit.shell.auth.allowed_agents(_tokens(visit)))
+
+
+@router.post("/agents/revoke")
+def revoke(visit: Form) -> Response:
+    visit.shell.auth.revoke_agent(_tokens(visit), _checked(visit.text("agent_id")))
+    return redirect("/agents", done="agent_revoked")
 
 
 def _tokens(visit: Visit) -> SessionTokens:

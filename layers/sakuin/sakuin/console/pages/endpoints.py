@@ -1,16 +1,16 @@
 """The pages of a project's MCP endpoints."""
 
-from typing import Annotated, Literal
+from typing import Literal
 from uuid import UUID
 
-from fastapi import APIRouter, Depends
+from fastapi import APIRouter
 from fastapi.responses import Response
 
 from sakuin.console.agents import HIDDEN_KEY, TOOLS_VARIABLE, AgentEndpoint, configurations
 from sakuin.console.forms import redirect
-from sakuin.console.pages.project_shell import ProjectPages, corrected_in, with_id
+from sakuin.console.pages.project_shell import corrected_in, project_of, project_page, with_id
 from sakuin.console.pages.tools import IndexProgress
-from sakuin.console.shell import Visit
+from sakuin.console.shell import Form, FormOnce, Reader, Visit
 from sakuin.errors import Invalid
 from sakuin.tables.model import McpEndpoint
 from sakuin.texts.catalogue import coded
@@ -20,92 +20,95 @@ OVERLAPS = (0, 3600, 86_400, 604_800)
 _TOOL = "tool-"
 
 
-def add_endpoint_routes(router: APIRouter, pages: ProjectPages) -> None:
-    services = pages.services
-    reader = Annotated[Visit, Depends(pages.shell.signed_in)]
-    sent = Annotated[Visit, Depends(pages.shell.form)]
-    sent_once = Annotated[Visit, Depends(pages.shell.form_once)]
+router = APIRouter(prefix="/projects")
 
-    @router.get("/{project_id}/endpoints/new")
-    def show_new(visit: reader, project_id: UUID) -> Response:
-        project = pages.project(visit, project_id, role="editor")
-        tools = services.records.tools(visit.user, project.id)
-        return pages.page(visit, "endpoint_new.html", project, tools=tools)
 
-    @router.get("/{project_id}/endpoints/{mcp_id}")
-    def show_endpoint(visit: reader, project_id: UUID, mcp_id: UUID) -> Response:
-        project = pages.project(visit, project_id)
-        endpoint = with_id(services.records.endpoints(visit.user, project.id), mcp_id, "endpoint")
-        tools = {tool.id: tool for tool in services.records.tools(visit.user, project.id)}
-        bound = {binding.tool_id for binding in endpoint.tools}
-        return pages.page(
-            visit,
-            "endpoint.html",
-            project,
-            endpoint=endpoint,
-            bindings=[(one, IndexProgress.of(tools[one.tool_id])) for one in endpoint.tools if one.tool_id in tools],
-            unbound=[tool for tool in tools.values() if tool.id not in bound],
-            overlaps=OVERLAPS,
-            to=(to := _connection(visit, endpoint)),
-            agents=configurations(to, HIDDEN_KEY),
-        )
+@router.get("/{project_id}/endpoints/new")
+def show_new(visit: Reader, project_id: UUID) -> Response:
+    project = project_of(visit, project_id, role="editor")
+    tools = visit.records.tools(visit.user, project.id)
+    return project_page(visit, "endpoint_new.html", project, tools=tools)
 
-    def show_key(visit: Visit, project_id: UUID, made: McpEndpoint, key: str) -> Response:
-        """Shows a key, on this answer only: no browser or proxy keeps it (`Cache-Control: no-store`)."""
-        project = pages.project(visit, project_id)
-        to = _connection(visit, made)
-        agents = configurations(to, key)
-        return pages.page(visit, "endpoint_key.html", project, endpoint=made, key=key, to=to, agents=agents)
 
-    def shown_again(project_id: UUID, mcp_id: UUID, done: str = "saved") -> Response:
-        return redirect(f"/projects/{project_id}/endpoints/{mcp_id}", done=done)
+@router.get("/{project_id}/endpoints/{mcp_id}")
+def show_endpoint(visit: Reader, project_id: UUID, mcp_id: UUID) -> Response:
+    project = project_of(visit, project_id)
+    endpoint = with_id(visit.records.endpoints(visit.user, project.id), mcp_id, "endpoint")
+    tools = {tool.id: tool for tool in visit.records.tools(visit.user, project.id)}
+    bound = {binding.tool_id for binding in endpoint.tools}
+    return project_page(
+        visit,
+        "endpoint.html",
+        project,
+        endpoint=endpoint,
+        bindings=[(one, IndexProgress.of(tools[one.tool_id])) for one in endpoint.tools if one.tool_id in tools],
+        unbound=[tool for tool in tools.values() if tool.id not in bound],
+        overlaps=OVERLAPS,
+        to=(to := _connection(visit, endpoint)),
+        agents=configurations(to, HIDDEN_KEY),
+    )
 
-    @router.post("/{project_id}/endpoints")
-    @corrected_in(show_new)
-    def create_endpoint(visit: sent_once, project_id: UUID) -> Response:
-        user, tools = visit.user, [name.removeprefix(_TOOL) for name in visit.fields if name.startswith(_TOOL)]
-        made, key = services.records.create_endpoint(user, str(project_id), name=visit.text("name"), tools=tools)
-        return show_key(visit, project_id, made, key)
 
-    @router.post("/{project_id}/endpoints/{mcp_id}/rotate")
-    def rotate_key(visit: sent_once, project_id: UUID, mcp_id: UUID) -> Response:
-        """Shows another key; the old one stays valid for a while."""
-        if visit.text("overlap") not in map(str, OVERLAPS):
-            raise Invalid(coded("form.overlap"))
-        seconds = int(visit.text("overlap"))
-        made, key = services.records.rotate(visit.user, str(mcp_id), overlap_seconds=seconds)
-        return show_key(visit, project_id, made, key)
+def show_key(visit: Visit, project_id: UUID, made: McpEndpoint, key: str) -> Response:
+    """Shows a key, on this answer only: no browser or proxy keeps it (`Cache-Control: no-store`)."""
+    project = project_of(visit, project_id)
+    to = _connection(visit, made)
+    agents = configurations(to, key)
+    return project_page(visit, "endpoint_key.html", project, endpoint=made, key=key, to=to, agents=agents)
 
-    @router.post("/{project_id}/endpoints/{mcp_id}/rename")
-    @corrected_in(show_endpoint)
-    def rename_endpoint(visit: sent, project_id: UUID, mcp_id: UUID) -> Response:
-        services.records.change_endpoint(visit.user, str(mcp_id), name=visit.text("name"))
-        return shown_again(project_id, mcp_id)
 
-    @router.post("/{project_id}/endpoints/{mcp_id}/bind")
-    @corrected_in(show_endpoint)
-    def bind_tool(visit: sent, project_id: UUID, mcp_id: UUID) -> Response:
-        services.records.bind(visit.user, str(mcp_id), visit.text("tool"))
-        return shown_again(project_id, mcp_id, "tool_bound")
+def shown_again(project_id: UUID, mcp_id: UUID, done: str = "saved") -> Response:
+    return redirect(f"/projects/{project_id}/endpoints/{mcp_id}", done=done)
 
-    @router.post("/{project_id}/endpoints/{mcp_id}/unbind")
-    def unbind_tool(visit: sent, project_id: UUID, mcp_id: UUID) -> Response:
-        services.records.unbind(visit.user, str(mcp_id), visit.text("tool"))
-        return shown_again(project_id, mcp_id, "tool_unbound")
 
-    @router.post("/{project_id}/endpoints/{mcp_id}/delete")
-    def delete_endpoint(visit: sent, project_id: UUID, mcp_id: UUID) -> Response:
-        services.records.delete_endpoint(visit.user, str(mcp_id))
-        return redirect(f"/projects/{project_id}", done="endpoint_deleted")
+@router.post("/{project_id}/endpoints")
+@corrected_in(show_new)
+def create_endpoint(visit: FormOnce, project_id: UUID) -> Response:
+    user, tools = visit.user, [name.removeprefix(_TOOL) for name in visit.fields if name.startswith(_TOOL)]
+    made, key = visit.records.create_endpoint(user, str(project_id), name=visit.text("name"), tools=tools)
+    return show_key(visit, project_id, made, key)
 
-    @router.post("/{project_id}/endpoints/{mcp_id}/{action}")
-    def enable_or_disable(
-        visit: sent, project_id: UUID, mcp_id: UUID, action: Literal["enable", "disable"]
-    ) -> Response:
-        services.records.change_endpoint(
-            visit.user, str(mcp_id), status="enabled" if action == "enable" else "disabled"
-        )
-        return shown_again(project_id, mcp_id, f"{action}d")
+
+@router.post("/{project_id}/endpoints/{mcp_id}/rotate")
+def rotate_key(visit: FormOnce, project_id: UUID, mcp_id: UUID) -> Response:
+    """Shows another key; the old one stays valid for a while."""
+    if visit.text("overlap") not in map(str, OVERLAPS):
+        raise Invalid(coded("form.overlap"))
+    seconds = int(visit.text("overlap"))
+    made, key = visit.records.rotate(visit.user, str(mcp_id), overlap_seconds=seconds)
+    return show_key(visit, project_id, made, key)
+
+
+@router.post("/{project_id}/endpoints/{mcp_id}/rename")
+@corrected_in(show_endpoint)
+def rename_endpoint(visit: Form, project_id: UUID, mcp_id: UUID) -> Response:
+    visit.records.change_endpoint(visit.user, str(mcp_id), name=visit.text("name"))
+    return shown_again(project_id, mcp_id)
+
+
+@router.post("/{project_id}/endpoints/{mcp_id}/bind")
+@corrected_in(show_endpoint)
+def bind_tool(visit: Form, project_id: UUID, mcp_id: UUID) -> Response:
+    visit.records.bind(visit.user, str(mcp_id), visit.text("tool"))
+    return shown_again(project_id, mcp_id, "tool_bound")
+
+
+@router.post("/{project_id}/endpoints/{mcp_id}/unbind")
+def unbind_tool(visit: Form, project_id: UUID, mcp_id: UUID) -> Response:
+    visit.records.unbind(visit.user, str(mcp_id), visit.text("tool"))
+    return shown_again(project_id, mcp_id, "tool_unbound")
+
+
+@router.post("/{project_id}/endpoints/{mcp_id}/delete")
+def delete_endpoint(visit: Form, project_id: UUID, mcp_id: UUID) -> Response:
+    visit.records.delete_endpoint(visit.user, str(mcp_id))
+    return redirect(f"/projects/{project_id}", done="endpoint_deleted")
+
+
+@router.post("/{project_id}/endpoints/{mcp_id}/{action}")
+def enable_or_disable(visit: Form, project_id: UUID, mcp_id: UUID, action: Literal["enable", "disable"]) -> Response:
+    visit.records.change_endpoint(visit.user, str(mcp_id), status="enabled" if action == "enable" else "disabled")
+    return shown_again(project_id, mcp_id, f"{action}d")
 
 
 def _connection(visit: Visit, endpoint: McpEndpoint) -> AgentEndpoint:

@@ -1,24 +1,21 @@
 """The pages of the library: a list, what the index has of each beside the original, and the findings by rule."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Annotated, Any, Literal
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
 from urllib.parse import urlencode, urlsplit
 
-from fastapi import APIRouter, Depends
+from fastapi import APIRouter
 from fastapi.responses import Response
 
 from sakuin.console.forms import redirect
-from sakuin.console.shell import Shell, Visit
-from sakuin.errors import Conflict, Invalid, NotFound, SakuinError
+from sakuin.console.shell import AdminForm, AdminReader, Visit
+from sakuin.errors import Conflict, Invalid, NotFound
 from sakuin.knowledge.learns.authored import with_lists
-from sakuin.knowledge.learns.sources import LearnsModel
-from sakuin.knowledge.learns.writer import complete_learns, learns_by_rules
-from sakuin.knowledge.library import Library
 from sakuin.knowledge.markdown import parts
 from sakuin.knowledge.model import Filters, MaterialState, StoredChunk
+from sakuin.knowledge.page import Finding
 from sakuin.knowledge.postgres_search import ReadKnowledge
-from sakuin.knowledge.validation import Finding
 from sakuin.language.unicode_text import nfc, visible
 from sakuin.texts.catalogue import coded
 
@@ -45,168 +42,146 @@ class ShownExplanation:
         return len("".join((*(text for _, text in self.parts), *self.chunk.learns, *self.chunk.learns)).encode())
 
 
-@dataclass(frozen=True, slots=True)
-class LibraryPages:
-    """What the pages show and change."""
-
-    library: Library
-    read: ReadKnowledge
-    learns_model: Callable[[], LearnsModel | None] = lambda: None
-
-    def draft(self, state: MaterialState, anchor: str) -> tuple[str, ...]:
-        """Returns what readers learn from an explanation, as the language model writes it, or else the rules."""
-        page = self.library.page(state.source.key)
-        explanation = next((one for one in page.explanations if one.anchor == anchor), None)
-        if explanation is None:
-            raise NotFound(coded("form.no_explanation"))
-        model = self.learns_model()
-        items = model.learns([explanation]).get(anchor, ()) if model else ()
-        return complete_learns(items, explanation, page) if items else learns_by_rules(explanation, page).items
-
-    def state(self, material: str) -> MaterialState:
-        """Returns the record of a page; `NotFound` if there is none."""
-        state = self.library.index.state(nfc(material))
-        if state is None or state.status == "deleted":
-            raise NotFound(coded("form.no_page"))
-        return state
-
-    def findings(self, state: MaterialState) -> Sequence[Finding]:
-        """Returns what an upload took of a page, and the recorded findings about it."""
-        listed, _ = self.library.records.findings(material=state.material, limit=1)
-        collapsed = self.library.collapsed(state)
-        return (collapsed, *listed) if collapsed else listed
-
-    def explanations(
-        self, material: str, after: int, findings: Iterable[Finding]
-    ) -> tuple[Sequence[ShownExplanation], int | None]:
-        """Returns the explanations after a position that one page has room for, and the position of the last one.
-
-        The position is None if there are no more.
-        """
-        place = (material, after)
-        concepts, is_more = self.read.concepts(Filters(material=material), place, limit=_EXPLANATIONS)
-        read = [chunk for chunk in self.read.chunks([one.id for one in concepts]) if chunk] if concepts else []
-        shown: list[ShownExplanation] = []
-        size = 0
-        for chunk in read:
-            one = self._shown(chunk, findings)
-            size += one.size
-            if shown and size > _MOST_BYTES:
-                return shown, shown[-1].chunk.position
-            shown.append(one)
-        return shown, shown[-1].chunk.position if is_more and shown else None
-
-    def _shown(self, chunk: StoredChunk, findings: Iterable[Finding]) -> ShownExplanation:
-        text = visible(chunk.content)
-        return ShownExplanation(
-            chunk,
-            self.read.url(chunk.material, chunk.anchor, chunk.content),
-            [(is_code, part.strip("\n")) for is_code, part in parts(text[:_LONGEST]) if part.strip()],
-            max(0, len(text) - _LONGEST),
-            [one for one in findings if one.anchor == chunk.anchor],
-        )
+def page_state(visit: Visit, material: str) -> MaterialState:
+    """Returns the record of a page; `NotFound` if there is none."""
+    state = visit.library.index.state(nfc(material))
+    if state is None or state.status == "deleted":
+        raise NotFound(coded("form.no_page"))
+    return state
 
 
-def routes(shell: Shell, pages: LibraryPages) -> APIRouter:
-    router, library = APIRouter(), pages.library
-    admin = Annotated[Visit, Depends(shell.admin)]
-    sent = Annotated[Visit, Depends(shell.admin_form)]
+def page_findings(visit: Visit, state: MaterialState) -> Sequence[Finding]:
+    """Returns what an upload took of a page, and the recorded findings about it."""
+    findings, _ = visit.library.records.findings(material=state.material, limit=1)
+    collapsed = visit.library.collapsed(state)
+    return (collapsed, *findings) if collapsed else findings
 
-    @router.get("/pages")
-    def list_pages(
-        visit: admin, prefix: str = "", status: Literal["", "ready", "failed"] = "", after: str | None = None
-    ) -> Response:
-        """Lists the pages whose names begin with `prefix`."""
-        materials, last = library.records.materials(
-            prefix=nfc(prefix), status=status or None, after=after, limit=_PAGES
-        )
-        following = _address("/pages", prefix=prefix, status=status, after=last)
-        values: dict[str, Any] = {"prefix": prefix, "wanted": status, "largest": _LARGEST_UPLOAD}
-        return visit.page("pages.html", pages=materials, following=following, **values)
 
-    @router.get("/pages/page")
-    def show_page(visit: admin, material: str, after: int = -1) -> Response:
-        """Shows what the index has of a page."""
-        state = pages.state(visit.text("material") or material)
-        findings = pages.findings(state)
-        shown, last = pages.explanations(state.material, after, findings)
-        anchors = {one.chunk.anchor for one in shown}
-        original, frames = _original(pages.read.url(state.material, ""), visit) if shown else ("", "")
-        return visit.page(
-            "page.html",
-            state=state,
-            findings=[one for one in findings if one.anchor not in anchors],
-            explanations=shown,
-            following=_address("/pages/page", material=state.material, after=last),
-            original=original,
-            frames=frames,
-            largest=_LARGEST_UPLOAD,
-            after=after,
-        )
+def shown_explanations(
+    visit: Visit, material: str, after: int, findings: Iterable[Finding]
+) -> tuple[Sequence[ShownExplanation], int | None]:
+    """Returns the explanations after a position that one page has room for, and the position of the last one.
 
-    @router.post("/pages/upload")
-    def upload(visit: sent) -> Response:
-        """Uploads the file of a form, as the page of `material`, or with its own name into a folder."""
-        folder, material = visit.text("folder").strip("/"), visit.text("material")
-        name = visit.text("document.name").replace("\\", "/").rpartition("/")[2]
-        if not name:
-            raise Invalid(coded("form.file"))
-        own = nfc(f"{library.prefix}{folder}/{name}" if folder else f"{library.prefix}{name}")
-        library.write(pages.state(material).source.key if material else own, visit.fields["document"].encode())
-        return redirect(_page_path(material) if material else "/pages", done="page_uploaded")
+    The position is None if there are no more.
+    """
+    read = visit.shell.read
+    concepts, is_more = read.concepts(Filters(material=material), (material, after), limit=_EXPLANATIONS)
+    shown: list[ShownExplanation] = []
+    size = 0
+    for chunk in filter(None, read.chunks([concept.id for concept in concepts]) if concepts else ()):
+        explanation = _explanation(read, chunk, findings)
+        size += explanation.size
+        if shown and size > _MOST_BYTES:
+            return shown, shown[-1].chunk.position
+        shown.append(explanation)
+    return shown, shown[-1].chunk.position if is_more and shown else None
 
-    @router.post("/pages/again")
-    def index_again(visit: sent) -> Response:
-        library.reindex(pages.state(visit.text("material")).material)
-        return redirect(_page_path(visit.text("material")), done="page_again")
 
-    @router.post("/pages/remove")
-    def remove(visit: sent) -> Response:
-        library.remove(pages.state(visit.text("material")).source.key, "")
-        return redirect("/pages", done="page_removed")
+def _explanation(read: ReadKnowledge, chunk: StoredChunk, findings: Iterable[Finding]) -> ShownExplanation:
+    text = visible(chunk.content)
+    return ShownExplanation(
+        chunk,
+        read.url(chunk.material, chunk.anchor, chunk.content),
+        [(is_code, part.strip("\n")) for is_code, part in parts(text[:_LONGEST]) if part.strip()],
+        max(0, len(text) - _LONGEST),
+        [finding for finding in findings if finding.anchor == chunk.anchor],
+    )
 
-    @router.post("/pages/learns")
-    def write_learns(visit: sent) -> Response:
-        """Writes the lists that were changed into the `learns.yml` of the page, or returns that file.
 
-        With `draft` it only shows a draft for that explanation, among what was typed.
-        """
-        state, after = pages.state(visit.text("material")), visit.text("after")
-        place = int(after) if after.isdecimal() else -1
-        if anchor := visit.text("draft"):
-            try:
-                drafted = {f"{_LEARNS}{anchor}": "\n".join(pages.draft(state, anchor))}
-                return show_page(replace(visit, fields={**visit.fields, **drafted}), state.material, place)
-            except SakuinError as error:
-                return show_page(visit.with_problem(error), state.material, place)
-        indexed = library.records.indexed_materials([state.material])[state.material]
-        lists = dict(_changed(visit.fields, {one.anchor: one.learns for one in indexed}))
-        if not lists:
-            return show_page(visit.with_problem(Invalid(coded("form.no_list"))), state.material, place)
-        try:
-            key, body, version = library.learns_file(state.source.key, state.material)
-            changed = with_lists(body, state.material, lists)
-            if visit.text("action") == "download":
-                headers = {"Content-Disposition": 'attachment; filename="learns.yml"'}
-                return Response(changed, headers=headers, media_type="application/yaml; charset=utf-8")
-            library.write_learns(key, changed, version=version)
-        except (Invalid, Conflict) as error:
-            return show_page(visit.with_problem(error), state.material, place)
-        return redirect(_page_path(state.material), done="learns_written")
+router = APIRouter()
 
-    @router.get("/findings")
-    def list_findings(visit: admin, rule: str = "", prefix: str = "", after: str | None = None) -> Response:
-        """Lists the rules with findings, or the findings of one rule."""
-        counts = library.records.finding_counts(nfc(prefix))
-        listed: Sequence[Finding] = ()
-        following = None
-        if rule:
-            listed, last = library.records.findings(prefix=nfc(prefix), rule=rule, after=after, limit=_PAGES)
-            following = _address("/findings", rule=rule, prefix=prefix, after=last)
-        values: dict[str, Any] = {"rule": rule, "prefix": prefix, "following": following}
-        return visit.page("findings.html", counts=counts, findings=listed, **values)
 
-    return router
+@router.get("/pages")
+def list_pages(
+    visit: AdminReader, prefix: str = "", status: Literal["", "ready", "failed"] = "", after: str | None = None
+) -> Response:
+    """Lists the pages whose names begin with `prefix`."""
+    materials, last = visit.library.records.materials(
+        prefix=nfc(prefix), status=status or None, after=after, limit=_PAGES
+    )
+    following = _address("/pages", prefix=prefix, status=status, after=last)
+    values: dict[str, Any] = {"prefix": prefix, "wanted": status, "largest": _LARGEST_UPLOAD}
+    return visit.page("pages.html", pages=materials, following=following, **values)
+
+
+@router.get("/pages/page")
+def show_page(visit: AdminReader, material: str, after: int = -1) -> Response:
+    """Shows what the index has of a page."""
+    state = page_state(visit, visit.text("material") or material)
+    findings = page_findings(visit, state)
+    shown, last = shown_explanations(visit, state.material, after, findings)
+    anchors = {one.chunk.anchor for one in shown}
+    original, frames = _original(visit.shell.read.url(state.material, ""), visit) if shown else ("", "")
+    return visit.page(
+        "page.html",
+        state=state,
+        findings=[one for one in findings if one.anchor not in anchors],
+        explanations=shown,
+        following=_address("/pages/page", material=state.material, after=last),
+        original=original,
+        frames=frames,
+        largest=_LARGEST_UPLOAD,
+        after=after,
+    )
+
+
+@router.post("/pages/upload")
+def upload(visit: AdminForm) -> Response:
+    """Uploads the file of a form, as the page of `material`, or with its own name into a folder."""
+    folder, material = visit.text("folder").strip("/"), visit.text("material")
+    name = visit.text("document.name").replace("\\", "/").rpartition("/")[2]
+    if not name:
+        raise Invalid(coded("form.file"))
+    place = f"{folder}/{name}" if folder else name
+    key = page_state(visit, material).source.key if material else nfc(visit.library.prefix + place)
+    visit.library.write(key, visit.fields["document"].encode())
+    return redirect(_page_path(material) if material else "/pages", done="page_uploaded")
+
+
+@router.post("/pages/again")
+def index_again(visit: AdminForm) -> Response:
+    visit.library.reindex(page_state(visit, visit.text("material")).material)
+    return redirect(_page_path(visit.text("material")), done="page_again")
+
+
+@router.post("/pages/remove")
+def remove(visit: AdminForm) -> Response:
+    visit.library.remove(page_state(visit, visit.text("material")).source.key, "")
+    return redirect("/pages", done="page_removed")
+
+
+@router.post("/pages/learns")
+def write_learns(visit: AdminForm) -> Response:
+    """Writes the lists that were changed into the `learns.yml` of the page, or returns that file."""
+    state, after = page_state(visit, visit.text("material")), visit.text("after")
+    place = int(after) if after.isdecimal() else -1
+    indexed = visit.library.records.indexed_materials([state.material])[state.material]
+    lists = dict(_changed(visit.fields, {one.anchor: one.learns for one in indexed}))
+    if not lists:
+        return show_page(visit.with_problem(Invalid(coded("form.no_list"))), state.material, place)
+    try:
+        key, body, version = visit.library.learns_file(state.source.key, state.material)
+        changed = with_lists(body, state.material, lists)
+        if visit.text("action") == "download":
+            headers = {"Content-Disposition": 'attachment; filename="learns.yml"'}
+            return Response(changed, headers=headers, media_type="application/yaml; charset=utf-8")
+        visit.library.write_learns(key, changed, version=version)
+    except (Invalid, Conflict) as error:
+        return show_page(visit.with_problem(error), state.material, place)
+    return redirect(_page_path(state.material), done="learns_written")
+
+
+@router.get("/findings")
+def list_findings(visit: AdminReader, rule: str = "", prefix: str = "", after: str | None = None) -> Response:
+    """Lists the rules with findings, or the findings of one rule."""
+    counts = visit.library.records.finding_counts(nfc(prefix))
+    listed: Sequence[Finding] = ()
+    following = None
+    if rule:
+        listed, last = visit.library.records.findings(prefix=nfc(prefix), rule=rule, after=after, limit=_PAGES)
+        following = _address("/findings", rule=rule, prefix=prefix, after=last)
+    values: dict[str, Any] = {"rule": rule, "prefix": prefix, "following": following}
+    return visit.page("findings.html", counts=counts, findings=listed, **values)
 
 
 def _changed(fields: Mapping[str, str], stored: Mapping[str, Sequence[str]]) -> Iterator[tuple[str, tuple[str, ...]]]:

@@ -1,169 +1,121 @@
-"""The pages of operation: what needs attention, and work with the dead letters. Users see the way to their projects."""
+"""The first page: what needs attention. Users see the way to their projects."""
 
-import json
-import time
-from collections.abc import Callable, Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any, Literal
-from urllib.parse import urlencode
+from typing import Any
 
-from fastapi import APIRouter, Depends
+from fastapi import APIRouter
 from fastapi.responses import Response
 
-from sakuin.console.attention import ProjectCounts, needs_of, state_of
 from sakuin.console.charts import charts_of
-from sakuin.console.forms import redirect
-from sakuin.console.shell import Shell, Visit, language_of
-from sakuin.errors import Invalid
-from sakuin.knowledge.library import Library
-from sakuin.platform.retry import QueueName
-from sakuin.platform.unfinished_work import UnfinishedWorkStore
-from sakuin.texts.catalogue import Texts, coded
-from sakuin.upkeep.daily_counts import Usage
+from sakuin.console.shell import Reader, Shell, language_of
+from sakuin.knowledge.postgres import material_state
+from sakuin.platform.supabase.client import call
+from sakuin.retrieval.index_version import IndexVersion
+from sakuin.texts.catalogue import Texts, restored
+from sakuin.upkeep.daily_counts import CALLERS, DAYS, Usage, usage_of
 from sakuin.upkeep.doctor import NEARLY_FULL
-from sakuin.upkeep.index_versions import IndexVersions
-from sakuin.upkeep.queues import LetterAction, Queues
-from sakuin.upkeep.reconcile import ReconciliationRuns
+from sakuin.upkeep.queues import QueueState
 
 # How many of each kind the first page names.
 _NAMED = 5
-_ROWS = 50
-_LETTERS = 20
-# API Gateway ends a request after 30 seconds.
-_SECONDS = 15.0
+
+
+router = APIRouter()
+
+
+@router.get("/")
+def show_attention(visit: Reader) -> Response:
+    """Shows an admin what is indexed and what needs attention."""
+    if not visit.session.is_admin:
+        return visit.page("overview.html")
+    return visit.page("attention.html", **attention(visit.shell, language_of(visit.request)))
+
+
+def attention(shell: Shell, t: Texts) -> dict[str, Any]:
+    """Returns what the first page shows."""
+    library, most_bytes = shell.rest.library, shell.most_bytes
+    arguments = {"p_named": _NAMED, "p_days": DAYS, "p_callers": CALLERS}
+    shown: dict[str, Any] = call(library.records.client, "attention", arguments)
+    pages = shown["collapsed"]["pages"]
+    shown = restored(shown)
+    usage = usage_of(shown["usage"])
+    collapsed = map(library.collapsed, map(material_state, pages))
+    disk = 100 * shown["bytes"] / most_bytes if most_bytes else 0.0
+    needs = needs_of(shown, shell.rest.queues.states(), is_disk_full=disk > NEARLY_FULL * 100)
+    is_new = not shown["pages"].get("ready", 0) and not shown["projects"]["tools"]
+    return {
+        **shown,
+        "state": state_of(t, needs, is_new=is_new),
+        "needs": needs,
+        "is_new": is_new,
+        "charts": charts_of(usage),
+        "callers": usage.callers,
+        "usd": _usd(usage, shell.usd_per_million),
+        "broken": shown["broken"][:_NAMED],
+        "competing": shown["competing"]["keys"],
+        "collapsed": list(filter(None, collapsed)),
+        "waiting": shown["waiting"]["reasons"][:_NAMED],
+        "index": IndexVersion.from_json(shown["index"]) if shown["index"] else None,
+        "disk": disk,
+    }
+
+
+def _usd(usage: Usage, usd_per_million: Sequence[float | None]) -> float | None:
+    """Returns what the tokens of all days cost at most; None without a price."""
+    sums = (sum(usage.series(f"tokens:{kind}")) for kind in ("embedding", "learns"))
+    pairs = [(tokens, price) for tokens, price in zip(sums, usd_per_million, strict=True) if tokens]
+    if not all(price is not None for _, price in pairs):
+        return None
+    return sum(tokens * (price or 0.0) for tokens, price in pairs) / 1e6
 
 
 @dataclass(frozen=True, slots=True)
-class Operation:
-    """What the pages read and change. `counts` takes the most Tools in an error to name.
+class Need:
+    """Something that needs attention, by the key of its sentences below `needs.`, and how many there are.
 
-    `usd_per_million` are the prices of the tokens of embeddings and of learns; the price of a model may be unknown.
+    What helps is a page of the console (`path`), a command or a runbook. `hides`: searches do not find it.
     """
 
-    library: Library
-    unfinished: UnfinishedWorkStore
-    queues: Queues
-    runs: ReconciliationRuns
-    indexes: IndexVersions
-    counts: Callable[[int], ProjectCounts]
-    database_percent: Callable[[], float]
-    usage: Callable[[], Usage]
-    usd_per_million: tuple[float | None, float | None] = (None, None)
+    name: str
+    count: int
+    path: str = ""
+    command: str = ""
+    hides: bool = False
 
-    def attention(self, t: Texts) -> dict[str, Any]:
-        """Returns what the first page shows."""
-        library, records = self.library, self.library.records
-        pages, projects, work = records.counts(), self.counts(_NAMED), self.unfinished.counts().states
-        broken = records.broken_files()
-        materials, _ = records.materials(collapsed=True, limit=_NAMED)
-        collapsed = list(filter(None, map(library.collapsed, materials)))
-        queues, night = self.queues.states(self.queues.in_flight()), self.runs.report()
-        competing, disk, usage = records.competing_keys(), self.database_percent(), self.usage()
-        is_full = disk > NEARLY_FULL * 100
-        numbers = (len(competing), len(broken), records.collapsed_count())
-        needs = needs_of(pages, projects, work, queues, *numbers, night, is_disk_full=is_full)
-        is_new = not pages.get("ready", 0) and not projects.tools
-        live = next((version for version in self.indexes.all() if version.live), None)
-        return {
-            "state": state_of(t, needs, is_new=is_new),
-            "needs": needs,
-            "is_new": is_new,
-            "charts": charts_of(usage),
-            "callers": usage.callers,
-            "usd": self._usd(usage),
-            "pages": pages,
-            "projects": projects,
-            "failed": records.failed(limit=_NAMED),
-            "broken": broken[:_NAMED],
-            "competing": competing[:_NAMED],
-            "collapsed": collapsed,
-            "night": night,
-            "index": live.settings if live else None,
-            "disk": disk,
-        }
-
-    def _usd(self, usage: Usage) -> float | None:
-        """Returns what the tokens of all days cost at most; None without a price."""
-        sums = (sum(usage.series(f"tokens:{kind}")) for kind in ("embedding", "learns"))
-        pairs = [(tokens, price) for tokens, price in zip(sums, self.usd_per_million, strict=True) if tokens]
-        if not all(price is not None for _, price in pairs):
-            return None
-        return sum(tokens * (price or 0.0) for tokens, price in pairs) / 1e6
-
-    def change_letters(self, queue: QueueName, action: LetterAction) -> int:
-        """Changes the dead letters that a queue has now, for as long as a request may take; returns their number."""
-        states = self.queues.states(()) or ()
-        left = total = sum(state.dead_letters for state in states if state.queue == queue)
-        until = time.monotonic() + _SECONDS
-        while left > 0 and time.monotonic() < until:
-            changed = self.queues.letters.apply(action, [queue], ids=None, limit=min(left, _LETTERS))
-            if not changed:
-                break
-            left -= len(changed)
-        return total - left
+    def sentence(self, t: Texts) -> str:
+        """Returns what is wrong."""
+        return t(f"needs.{self.name}.{'one' if self.count == 1 else 'many'}", count=f"{self.count:,}")
 
 
-def routes(shell: Shell, operation: Operation) -> APIRouter:
-    router = APIRouter()
-
-    @router.get("/")
-    def show_attention(visit: Annotated[Visit, Depends(shell.signed_in)]) -> Response:
-        """Shows an admin what is indexed and what needs attention."""
-        if not visit.session.is_admin:
-            return visit.page("overview.html")
-        return visit.page("attention.html", **operation.attention(language_of(visit.request)))
-
-    @router.get("/work")
-    def list_work(
-        visit: Annotated[Visit, Depends(shell.admin)],
-        state: Literal["", "retrying", "waiting", "failed"] = "",
-        after: str | None = None,
-        queue: QueueName | None = None,
-    ) -> Response:
-        """Lists unfinished work, the oldest first, what is in flight, and some dead letters of one queue."""
-        rows = operation.unfinished.rows(state=state or None, after=_read_place(after), limit=_ROWS + 1)
-        shown, in_flight = rows[:_ROWS], operation.queues.in_flight()
-        states = operation.queues.states(in_flight)
-        letters = next((state.dead_letters for state in states or () if state.queue == queue), 0)
-        return visit.page(
-            "work.html",
-            rows=shown,
-            counts=operation.unfinished.counts().states,
-            state=state,
-            following=_work_address(state, shown[-1].place) if len(rows) > _ROWS else None,
-            queue=queue,
-            queues=states,
-            in_flight=in_flight,
-            letters_count=letters,
-            letters=operation.queues.letters.some(queue, limit=_LETTERS) if queue and letters else (),
-        )
-
-    @router.post("/work/{queue}")
-    def change_letters(queue: QueueName, visit: Annotated[Visit, Depends(shell.admin_form)]) -> Response:
-        """Sends the dead letters of a queue again, or discards them."""
-        if not visit.text("sure"):
-            raise Invalid(coded("form.confirm"))
-        action: LetterAction = "discard" if visit.text("action") == "discard" else "send_again"
-        count = operation.change_letters(queue, action)
-        message = "no_letters" if not count else "letters_discarded" if action == "discard" else "letters_sent"
-        return redirect(f"/work?queue={queue}", done=message)
-
-    return router
+def needs_of(shown: Mapping[str, Any], queues: Sequence[QueueState] | None, *, is_disk_full: bool) -> list[Need]:
+    """Returns what needs attention, from the answer of the SQL function `attention` and the states of the queues."""
+    letters = sum(each.dead_letters for each in queues or ())
+    needs = [
+        Need("disk", int(is_disk_full), command="docs/runbooks.md#database-full"),
+        Need("pages", shown["pages"].get("failed", 0), command="sakuin push", hides=True),
+        Need("collapsed", shown["collapsed"]["count"], command="sakuin push", hides=True),
+        Need("tools", shown["projects"]["tools"].get("error", 0), path="/projects", hides=True),
+        Need("letters", letters, command="sakuin redrive", hides=True),
+        Need("files", len(shown["broken"]), command="sakuin push"),
+        Need("competing", shown["competing"]["count"], command="sakuin rm", hides=True),
+        Need("queues", int(queues is None), command="sakuin doctor"),
+        Need("waiting", shown["waiting"]["count"], command="sakuin status", hides=True),
+    ]
+    return [need for need in needs if need.count]
 
 
-def _work_address(state: str, place: Sequence[str]) -> str:
-    """Returns the address of the list of work after this place."""
-    query = {"state": state, "after": json.dumps(place, ensure_ascii=False)}
-    return f"/console/work?{urlencode(query)}"
+def state_of(t: Texts, needs: Sequence[Need], *, is_new: bool) -> str:
+    """Returns the sentence of state: the first thing that is wrong, and what can be searched all the same."""
+    return t("why.between.sentences").join(_sentences(t, needs, is_new))
 
 
-def _read_place(cursor: str | None) -> Sequence[str] | None:
-    """Returns the place of a cursor; `Invalid` for any other text."""
-    if not cursor:
-        return None
-    with suppress(ValueError, RecursionError):
-        match json.loads(cursor):
-            case [str(since), str(subject), str(kind), str(index)]:
-                return since, subject, kind, index
-    raise Invalid(coded("form.cursor"))
+def _sentences(t: Texts, needs: Sequence[Need], is_new: bool) -> Iterator[str]:
+    if needs:
+        yield needs[0].sentence(t)
+    if (more := len(needs) - 1) > 0:
+        yield t(f"needs.more.{'one' if more == 1 else 'many'}", count=more)
+    if is_new:
+        yield t("needs.new")
+    else:
+        yield t("needs.else_searchable" if any(need.hides for need in needs) else "needs.all_searchable")

@@ -1,16 +1,14 @@
 """What the pages of one project share: the project, and what the reader may do there."""
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from functools import wraps
 from typing import Any, TypeVar, get_args
 from uuid import UUID
 
 from fastapi.responses import HTMLResponse, Response
 
-from sakuin.console.shell import Shell, Visit
+from sakuin.console.shell import Visit
 from sakuin.errors import Conflict, Forbidden, Invalid, NotFound, OverLimit
-from sakuin.http.projects import ProjectServices
 from sakuin.tables.model import McpEndpoint, Project, Role, Table, Tool
 from sakuin.texts.catalogue import coded
 
@@ -35,33 +33,27 @@ def corrected_in(form: Answer) -> Callable[[Answer], Answer]:
     return decorated
 
 
-@dataclass(frozen=True, slots=True)
-class ProjectPages:
-    """Renders the pages of projects over their services."""
+def project_of(visit: Visit, project_id: UUID, *, role: Role = "viewer") -> Project:
+    """Returns a project of the reader, for an admin any; else `NotFound`, and `Forbidden` for a lower role."""
+    project = with_id(visit.records.projects(visit.user), project_id, "project")
+    if not has_role(visit, project, role):
+        raise Forbidden(coded("form.needs_role", role=role))
+    return project
 
-    shell: Shell
-    services: ProjectServices
 
-    def project(self, visit: Visit, project_id: UUID, *, role: Role = "viewer") -> Project:
-        """Returns a project of the reader, for an admin any; else `NotFound`, and `Forbidden` for a lower role."""
-        project = with_id(self.services.records.projects(visit.user), project_id, "project")
-        if not has_role(visit, project, role):
-            raise Forbidden(coded("form.needs_role", role=role))
-        return project
+def project_page(visit: Visit, template: str, project: Project, **values: Any) -> HTMLResponse:
+    """Returns a page of a project.
 
-    def page(self, visit: Visit, template: str, project: Project, **values: Any) -> HTMLResponse:
-        """Returns a page of a project.
-
-        Beside the values of every page, templates know `project`, `home` (its path), `can_edit` and `owns`.
-        """
-        return visit.page(
-            f"projects/{template}",
-            project=project,
-            home=f"/projects/{project.id}",
-            can_edit=has_role(visit, project, "editor"),
-            owns=has_role(visit, project, "owner"),
-            **values,
-        )
+    Beside the values of every page, templates know `project`, `home` (its path), `can_edit` and `owns`.
+    """
+    return visit.page(
+        f"projects/{template}",
+        project=project,
+        home=f"/projects/{project.id}",
+        can_edit=has_role(visit, project, "editor"),
+        owns=has_role(visit, project, "owner"),
+        **values,
+    )
 
 
 def with_id(records: Iterable[Record], id: UUID, what: str) -> Record:

@@ -3,131 +3,103 @@
 import csv
 import io
 from collections.abc import Iterable, Sequence
-from typing import Annotated, cast, get_args
+from typing import cast, get_args
 from uuid import UUID
 
-from fastapi import APIRouter, Depends
+from fastapi import APIRouter
 from fastapi.responses import Response
 
 from sakuin.console.forms import redirect
-from sakuin.console.pages.endpoints import add_endpoint_routes
-from sakuin.console.pages.project_shell import ProjectPages, corrected_in
-from sakuin.console.pages.tables import add_table_routes
-from sakuin.console.pages.tools import IndexProgress, add_tool_routes
-from sakuin.console.shell import Shell, Visit
+from sakuin.console.pages.project_shell import corrected_in, project_of, project_page
+from sakuin.console.pages.tools import IndexProgress
+from sakuin.console.shell import Form, Reader, Visit
 from sakuin.errors import Invalid
-from sakuin.http.projects import ProjectServices
 from sakuin.language.synonyms import check_groups
 from sakuin.tables.model import Role
 from sakuin.texts.catalogue import coded
 
-
-def routes(shell: Shell, services: ProjectServices) -> APIRouter:
-    pages = ProjectPages(shell, services)
-    router = APIRouter(prefix="/projects")
-    for add in (
-        _add_project_routes,
-        add_table_routes,
-        add_tool_routes,
-        add_endpoint_routes,
-        _add_member_routes,
-        _add_synonym_routes,
-    ):
-        add(router, pages)
-    return router
+router = APIRouter(prefix="/projects")
 
 
-def _add_project_routes(router: APIRouter, pages: ProjectPages) -> None:
-    services = pages.services
-    reader = Annotated[Visit, Depends(pages.shell.signed_in)]
-    sent = Annotated[Visit, Depends(pages.shell.form)]
-
-    @router.get("")
-    def show_list(visit: reader) -> Response:
-        return visit.page("projects/list.html", projects=services.records.projects(visit.user))
-
-    @router.post("")
-    @corrected_in(show_list)
-    def create_project(visit: sent) -> Response:
-        project = services.records.create_project(visit.user, visit.text("name"))
-        return redirect(f"/projects/{project.id}", done="project_created")
-
-    @router.get("/{project_id}")
-    def show_project(visit: reader, project_id: UUID) -> Response:
-        project = pages.project(visit, project_id)
-        records, user, limits = services.records, visit.user, services.tables.limits
-        tables, tools = records.tables(user, project.id), records.tools(user, project.id)
-        endpoints = records.endpoints(user, project.id)
-        quotas = [
-            ("tables", len(tables), limits.tables),
-            ("tools", len(tools), limits.tools),
-            ("endpoints", len(endpoints), limits.endpoints),
-            ("bytes", sum(table.bytes for table in tables), limits.project_bytes),
-            ("chunks", sum(table.chunks_count for table in tables), limits.project_chunks),
-        ]
-        return pages.page(
-            visit,
-            "project.html",
-            project,
-            tables=tables,
-            tools=[(tool, IndexProgress.of(tool)) for tool in tools],
-            table_names={table.id: table.name for table in tables},
-            endpoints=endpoints,
-            quotas=quotas,
-        )
-
-    @router.post("/{project_id}/delete")
-    @corrected_in(show_project)
-    def delete_project(visit: sent, project_id: UUID) -> Response:
-        """Deletes a project whose name was typed."""
-        project = pages.project(visit, project_id)
-        if visit.text("typed_name") != project.name.strip():
-            raise Invalid(coded("form.other_name"))
-        services.records.delete_project(visit.user, project.id)
-        services.publish_changes()
-        return redirect("/projects", done="project_deleted")
+@router.get("")
+def show_list(visit: Reader) -> Response:
+    return visit.page("projects/list.html", projects=visit.records.projects(visit.user))
 
 
-def _add_member_routes(router: APIRouter, pages: ProjectPages) -> None:
-    records = pages.services.records
-    reader = Annotated[Visit, Depends(pages.shell.signed_in)]
-    sent = Annotated[Visit, Depends(pages.shell.form)]
+@router.post("")
+@corrected_in(show_list)
+def create_project(visit: Form) -> Response:
+    project = visit.records.create_project(visit.user, visit.text("name"))
+    return redirect(f"/projects/{project.id}", done="project_created")
 
-    @router.get("/{project_id}/members")
-    def show(visit: reader, project_id: UUID) -> Response:
-        project = pages.project(visit, project_id)
-        return pages.page(
-            visit,
-            "members.html",
-            project,
-            members=records.members(visit.user, project.id),
-            most=pages.services.tables.limits.members,
-            roles=get_args(Role),
-            me=visit.user.id if visit.user else "",
-        )
 
-    @router.post("/{project_id}/members")
-    @corrected_in(show)
-    def add_member(visit: sent, project_id: UUID) -> Response:
-        """Adds a member, or gives a member another role."""
-        records.add_member(visit.user, str(project_id), _user_id(visit), _role(visit))
-        return redirect(f"/projects/{project_id}/members", done="saved")
+@router.get("/{project_id}")
+def show_project(visit: Reader, project_id: UUID) -> Response:
+    project = project_of(visit, project_id)
+    records, user, limits = visit.records, visit.user, visit.projects.tables.limits
+    tables, tools = records.tables(user, project.id), records.tools(user, project.id)
+    endpoints = records.endpoints(user, project.id)
+    quotas = [
+        ("tables", len(tables), limits.tables),
+        ("tools", len(tools), limits.tools),
+        ("endpoints", len(endpoints), limits.endpoints),
+        ("bytes", sum(table.bytes for table in tables), limits.project_bytes),
+        ("chunks", sum(table.chunks_count for table in tables), limits.project_chunks),
+    ]
+    return project_page(
+        visit,
+        "project.html",
+        project,
+        tables=tables,
+        tools=[(tool, IndexProgress.of(tool)) for tool in tools],
+        table_names={table.id: table.name for table in tables},
+        endpoints=endpoints,
+        quotas=quotas,
+    )
 
-    @router.post("/{project_id}/members/remove")
-    @corrected_in(show)
-    def remove_member(visit: sent, project_id: UUID) -> Response:
-        """Removes a member. A person who left the project sees the list of projects."""
-        member = _user_id(visit)
-        records.remove_member(visit.user, str(project_id), member)
-        left = visit.user is not None and visit.user.id == member
-        return redirect("/projects" if left else f"/projects/{project_id}/members", done="member_removed")
 
-    @router.post("/{project_id}/members/transfer")
-    @corrected_in(show)
-    def transfer_project(visit: sent, project_id: UUID) -> Response:
-        """Makes a member the owner."""
-        records.transfer_project(visit.user, str(project_id), _user_id(visit))
-        return redirect(f"/projects/{project_id}/members", done="project_transferred")
+@router.post("/{project_id}/delete")
+@corrected_in(show_project)
+def delete_project(visit: Form, project_id: UUID) -> Response:
+    """Deletes a project whose name was typed."""
+    project = project_of(visit, project_id)
+    if visit.text("typed_name") != project.name.strip():
+        raise Invalid(coded("form.other_name"))
+    visit.records.delete_project(visit.user, project.id)
+    visit.projects.publish_changes()
+    return redirect("/projects", done="project_deleted")
+
+
+@router.get("/{project_id}/members")
+def show_members(visit: Reader, project_id: UUID) -> Response:
+    project = project_of(visit, project_id)
+    return project_page(
+        visit,
+        "members.html",
+        project,
+        members=visit.records.members(visit.user, project.id),
+        most=visit.projects.tables.limits.members,
+        roles=get_args(Role),
+        me=visit.user.id if visit.user else "",
+    )
+
+
+@router.post("/{project_id}/members")
+@corrected_in(show_members)
+def add_member(visit: Form, project_id: UUID) -> Response:
+    """Adds a member, or gives a member another role."""
+    visit.records.add_member(visit.user, str(project_id), _user_id(visit), _role(visit))
+    return redirect(f"/projects/{project_id}/members", done="saved")
+
+
+@router.post("/{project_id}/members/remove")
+@corrected_in(show_members)
+def remove_member(visit: Form, project_id: UUID) -> Response:
+    """Removes a member. A person who left the project sees the list of projects."""
+    member = _user_id(visit)
+    visit.records.remove_member(visit.user, str(project_id), member)
+    left = visit.user is not None and visit.user.id == member
+    return redirect("/projects" if left else f"/projects/{project_id}/members", done="member_removed")
 
 
 def _user_id(visit: Visit) -> str:
@@ -144,23 +116,21 @@ def _role(visit: Visit) -> Role:
     return cast(Role, role)
 
 
-def _add_synonym_routes(router: APIRouter, pages: ProjectPages) -> None:
-    records = pages.services.records
-    reader = Annotated[Visit, Depends(pages.shell.signed_in)]
-    sent = Annotated[Visit, Depends(pages.shell.form)]
+@router.get("/{project_id}/synonyms")
+def show_synonyms(visit: Reader, project_id: UUID) -> Response:
+    project = project_of(visit, project_id)
+    groups = (
+        visit.fields.get("groups", "") if visit.problem else lines_of(visit.records.synonyms(visit.user, project.id))
+    )
+    return project_page(visit, "synonyms.html", project, groups=groups)
 
-    @router.get("/{project_id}/synonyms")
-    def show(visit: reader, project_id: UUID) -> Response:
-        project = pages.project(visit, project_id)
-        groups = visit.fields.get("groups", "") if visit.problem else lines_of(records.synonyms(visit.user, project.id))
-        return pages.page(visit, "synonyms.html", project, groups=groups)
 
-    @router.post("/{project_id}/synonyms")
-    @corrected_in(show)
-    def replace_synonyms(visit: sent, project_id: UUID) -> Response:
-        groups = check_groups(groups_of(visit.fields.get("groups", "")))
-        records.replace_synonyms(visit.user, str(project_id), groups)
-        return redirect(f"/projects/{project_id}/synonyms", done="saved")
+@router.post("/{project_id}/synonyms")
+@corrected_in(show_synonyms)
+def replace_synonyms(visit: Form, project_id: UUID) -> Response:
+    groups = check_groups(groups_of(visit.fields.get("groups", "")))
+    visit.records.replace_synonyms(visit.user, str(project_id), groups)
+    return redirect(f"/projects/{project_id}/synonyms", done="saved")
 
 
 def lines_of(groups: Iterable[Sequence[str]]) -> str:

@@ -1,16 +1,15 @@
 """The pages of a project's Tables."""
 
 from collections.abc import Mapping
-from typing import Annotated
 from uuid import UUID
 
-from fastapi import APIRouter, Depends
+from fastapi import APIRouter
 from fastapi.responses import Response
 
 from sakuin.console.forms import redirect
-from sakuin.console.pages.project_shell import ProjectPages, corrected_in, with_id
+from sakuin.console.pages.project_shell import corrected_in, project_of, project_page, with_id
 from sakuin.console.pages.tools import IndexProgress
-from sakuin.console.shell import Visit
+from sakuin.console.shell import Form, Reader, Visit
 from sakuin.errors import Invalid
 from sakuin.tables.document import parsed_table
 from sakuin.texts.catalogue import coded
@@ -19,67 +18,70 @@ from sakuin.texts.catalogue import coded
 _LARGEST_DOCUMENT = 4_000_000
 
 
-def add_table_routes(router: APIRouter, pages: ProjectPages) -> None:
-    services = pages.services
-    reader = Annotated[Visit, Depends(pages.shell.signed_in)]
-    sent = Annotated[Visit, Depends(pages.shell.form)]
+router = APIRouter(prefix="/projects")
 
-    @router.get("/{project_id}/tables/new")
-    def show_new(visit: reader, project_id: UUID) -> Response:
-        project = pages.project(visit, project_id, role="editor")
-        return pages.page(visit, "table_new.html", project, largest=_LARGEST_DOCUMENT)
 
-    @router.get("/{project_id}/tables/{table_id}")
-    def show_table(visit: reader, project_id: UUID, table_id: UUID) -> Response:
-        project = pages.project(visit, project_id)
-        tools = [one for one in services.records.tools(visit.user, project.id) if one.table_id == str(table_id)]
-        return pages.page(
-            visit,
-            "table.html",
-            project,
-            table=with_id(services.records.tables(visit.user, project.id), table_id, "table"),
-            tools=[(tool, IndexProgress.of(tool)) for tool in tools],
-            largest=_LARGEST_DOCUMENT,
-        )
+@router.get("/{project_id}/tables/new")
+def show_new(visit: Reader, project_id: UUID) -> Response:
+    project = project_of(visit, project_id, role="editor")
+    return project_page(visit, "table_new.html", project, largest=_LARGEST_DOCUMENT)
 
-    @router.post("/{project_id}/tables")
-    @corrected_in(show_new)
-    def create_table(visit: sent, project_id: UUID) -> Response:
-        table = services.tables.create(
-            visit.user,
-            str(project_id),
-            name=visit.text("name"),
-            document=_document(visit.fields),
-            chunk_threshold_chars=_number(visit, "chunk_threshold_chars"),
-        )
-        return redirect(f"/projects/{project_id}/tables/{table.id}", done="table_created")
 
-    @router.post("/{project_id}/tables/{table_id}/document")
-    @corrected_in(show_table)
-    def replace_document(visit: sent, project_id: UUID, table_id: UUID) -> Response:
-        """Replaces the document, unless it changed since the page was read."""
-        document, version = _document(visit.fields), _number(visit, "version")
-        services.tables.replace(visit.user, str(table_id), document=document, expected_version=version)
-        services.publish_changes()
-        return redirect(f"/projects/{project_id}/tables/{table_id}", done="table_replaced")
+@router.get("/{project_id}/tables/{table_id}")
+def show_table(visit: Reader, project_id: UUID, table_id: UUID) -> Response:
+    project = project_of(visit, project_id)
+    tools = [one for one in visit.records.tools(visit.user, project.id) if one.table_id == str(table_id)]
+    return project_page(
+        visit,
+        "table.html",
+        project,
+        table=with_id(visit.records.tables(visit.user, project.id), table_id, "table"),
+        tools=[(tool, IndexProgress.of(tool)) for tool in tools],
+        largest=_LARGEST_DOCUMENT,
+    )
 
-    @router.post("/{project_id}/tables/{table_id}/change")
-    @corrected_in(show_table)
-    def change_table(visit: sent, project_id: UUID, table_id: UUID) -> Response:
-        services.records.change_table(
-            visit.user,
-            str(table_id),
-            name=visit.text("name"),
-            chunk_threshold_chars=_number(visit, "chunk_threshold_chars"),
-        )
-        services.publish_changes()
-        return redirect(f"/projects/{project_id}/tables/{table_id}", done="saved")
 
-    @router.post("/{project_id}/tables/{table_id}/delete")
-    def delete_table(visit: sent, project_id: UUID, table_id: UUID) -> Response:
-        services.records.delete_table(visit.user, str(table_id))
-        services.publish_changes()
-        return redirect(f"/projects/{project_id}", done="table_deleted")
+@router.post("/{project_id}/tables")
+@corrected_in(show_new)
+def create_table(visit: Form, project_id: UUID) -> Response:
+    table = visit.projects.tables.create(
+        visit.user,
+        str(project_id),
+        name=visit.text("name"),
+        document=_document(visit.fields),
+        chunk_threshold_chars=_number(visit, "chunk_threshold_chars"),
+    )
+    return redirect(f"/projects/{project_id}/tables/{table.id}", done="table_created")
+
+
+@router.post("/{project_id}/tables/{table_id}/document")
+@corrected_in(show_table)
+def replace_document(visit: Form, project_id: UUID, table_id: UUID) -> Response:
+    """Replaces the document, unless it changed since the page was read."""
+    document, version = _document(visit.fields), _number(visit, "version")
+    visit.projects.tables.replace(visit.user, str(table_id), document=document, expected_version=version)
+    visit.projects.publish_changes()
+    return redirect(f"/projects/{project_id}/tables/{table_id}", done="table_replaced")
+
+
+@router.post("/{project_id}/tables/{table_id}/change")
+@corrected_in(show_table)
+def change_table(visit: Form, project_id: UUID, table_id: UUID) -> Response:
+    visit.records.change_table(
+        visit.user,
+        str(table_id),
+        name=visit.text("name"),
+        chunk_threshold_chars=_number(visit, "chunk_threshold_chars"),
+    )
+    visit.projects.publish_changes()
+    return redirect(f"/projects/{project_id}/tables/{table_id}", done="saved")
+
+
+@router.post("/{project_id}/tables/{table_id}/delete")
+def delete_table(visit: Form, project_id: UUID, table_id: UUID) -> Response:
+    visit.records.delete_table(visit.user, str(table_id))
+    visit.projects.publish_changes()
+    return redirect(f"/projects/{project_id}", done="table_deleted")
 
 
 def _document(fields: Mapping[str, str]) -> object:

@@ -2,15 +2,15 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any, Literal
+from typing import Any, Literal
 from uuid import UUID
 
-from fastapi import APIRouter, Depends
+from fastapi import APIRouter
 from fastapi.responses import Response
 
 from sakuin.console.forms import redirect
-from sakuin.console.pages.project_shell import ProjectPages, corrected_in, with_id
-from sakuin.console.shell import Visit
+from sakuin.console.pages.project_shell import corrected_in, project_of, project_page, with_id
+from sakuin.console.shell import Form, Reader, Visit
 from sakuin.tables.model import SkippedNode, Tool
 
 # The classes of the style sheet.
@@ -63,75 +63,79 @@ class IndexProgress:
         )
 
 
-def add_tool_routes(router: APIRouter, pages: ProjectPages) -> None:
-    services = pages.services
-    reader = Annotated[Visit, Depends(pages.shell.signed_in)]
-    sent = Annotated[Visit, Depends(pages.shell.form)]
+router = APIRouter(prefix="/projects")
 
-    @router.get("/{project_id}/tools/new")
-    def show_new(visit: reader, project_id: UUID, table: str = "") -> Response:
-        """Shows the form, with a Table chosen."""
-        project = pages.project(visit, project_id, role="editor")
-        tables = services.records.tables(visit.user, project.id)
-        chosen = visit.text("table") or table
-        return pages.page(visit, "tool_new.html", project, tables=tables, chosen=chosen)
 
-    @router.get("/{project_id}/tools/{tool_id}")
-    def show_tool(visit: reader, project_id: UUID, tool_id: UUID) -> Response:
-        project = pages.project(visit, project_id)
-        records, user = services.records, visit.user
-        tool = with_id(records.tools(user, project.id), tool_id, "tool")
-        return pages.page(
-            visit,
-            "tool.html",
-            project,
-            tool=tool,
-            index=IndexProgress.of(tool),
-            table_names={table.id: table.name for table in records.tables(user, project.id)},
-            endpoints=[one for one in records.endpoints(user, project.id) if tool.id in {b.tool_id for b in one.tools}],
-        )
+@router.get("/{project_id}/tools/new")
+def show_new(visit: Reader, project_id: UUID, table: str = "") -> Response:
+    """Shows the form, with a Table chosen."""
+    project = project_of(visit, project_id, role="editor")
+    tables = visit.records.tables(visit.user, project.id)
+    chosen = visit.text("table") or table
+    return project_page(visit, "tool_new.html", project, tables=tables, chosen=chosen)
 
-    def shown_again(project_id: UUID, tool_id: UUID, done: str) -> Response:
-        services.publish_changes()
-        return redirect(f"/projects/{project_id}/tools/{tool_id}", done=done)
 
-    @router.post("/{project_id}/tools")
-    @corrected_in(show_new)
-    def create_tool(visit: sent, project_id: UUID) -> Response:
-        tool = services.tables.create_tool(
-            visit.user,
-            str(project_id),
-            visit.text("table"),
-            json_path=visit.text("json_path"),
-            name=visit.text("name"),
-            description=visit.text("description"),
-        )
-        return shown_again(project_id, UUID(tool.id), "tool_created")
+@router.get("/{project_id}/tools/{tool_id}")
+def show_tool(visit: Reader, project_id: UUID, tool_id: UUID) -> Response:
+    project = project_of(visit, project_id)
+    tool = with_id(visit.records.tools(visit.user, project.id), tool_id, "tool")
+    return project_page(
+        visit,
+        "tool.html",
+        project,
+        tool=tool,
+        index=IndexProgress.of(tool),
+        table_names={table.id: table.name for table in visit.records.tables(visit.user, project.id)},
+        endpoints=[
+            one for one in visit.records.endpoints(visit.user, project.id) if tool.id in {b.tool_id for b in one.tools}
+        ],
+    )
 
-    @router.post("/{project_id}/tools/{tool_id}/change")
-    @corrected_in(show_tool)
-    def change_tool(visit: sent, project_id: UUID, tool_id: UUID) -> Response:
-        name, description = visit.text("name"), visit.text("description")
-        services.records.change_tool(visit.user, str(tool_id), name=name, description=description)
-        return shown_again(project_id, tool_id, "saved")
 
-    @router.post("/{project_id}/tools/{tool_id}/reindex")
-    def reindex_tool(visit: sent, project_id: UUID, tool_id: UUID) -> Response:
-        services.records.reindex_tool(visit.user, str(tool_id))
-        return shown_again(project_id, tool_id, "tool_reindexed")
+def shown_again(visit: Visit, project_id: UUID, tool_id: UUID, done: str) -> Response:
+    visit.projects.publish_changes()
+    return redirect(f"/projects/{project_id}/tools/{tool_id}", done=done)
 
-    @router.post("/{project_id}/tools/{tool_id}/delete")
-    def delete_tool(visit: sent, project_id: UUID, tool_id: UUID) -> Response:
-        services.records.delete_tool(visit.user, str(tool_id))
-        services.publish_changes()
-        return redirect(f"/projects/{project_id}", done="tool_deleted")
 
-    @router.post("/{project_id}/tools/{tool_id}/{action}")
-    def enable_or_disable(
-        visit: sent, project_id: UUID, tool_id: UUID, action: Literal["enable", "disable"]
-    ) -> Response:
-        services.records.change_tool(visit.user, str(tool_id), enabled=action == "enable")
-        return shown_again(project_id, tool_id, f"{action}d")
+@router.post("/{project_id}/tools")
+@corrected_in(show_new)
+def create_tool(visit: Form, project_id: UUID) -> Response:
+    tool = visit.projects.tables.create_tool(
+        visit.user,
+        str(project_id),
+        visit.text("table"),
+        json_path=visit.text("json_path"),
+        name=visit.text("name"),
+        description=visit.text("description"),
+    )
+    return shown_again(visit, project_id, UUID(tool.id), "tool_created")
+
+
+@router.post("/{project_id}/tools/{tool_id}/change")
+@corrected_in(show_tool)
+def change_tool(visit: Form, project_id: UUID, tool_id: UUID) -> Response:
+    name, description = visit.text("name"), visit.text("description")
+    visit.records.change_tool(visit.user, str(tool_id), name=name, description=description)
+    return shown_again(visit, project_id, tool_id, "saved")
+
+
+@router.post("/{project_id}/tools/{tool_id}/reindex")
+def reindex_tool(visit: Form, project_id: UUID, tool_id: UUID) -> Response:
+    visit.records.reindex_tool(visit.user, str(tool_id))
+    return shown_again(visit, project_id, tool_id, "tool_reindexed")
+
+
+@router.post("/{project_id}/tools/{tool_id}/delete")
+def delete_tool(visit: Form, project_id: UUID, tool_id: UUID) -> Response:
+    visit.records.delete_tool(visit.user, str(tool_id))
+    visit.projects.publish_changes()
+    return redirect(f"/projects/{project_id}", done="tool_deleted")
+
+
+@router.post("/{project_id}/tools/{tool_id}/{action}")
+def enable_or_disable(visit: Form, project_id: UUID, tool_id: UUID, action: Literal["enable", "disable"]) -> Response:
+    visit.records.change_tool(visit.user, str(tool_id), enabled=action == "enable")
+    return shown_again(visit, project_id, tool_id, f"{action}d")
 
 
 def _count(value: object) -> int:

@@ -143,8 +143,8 @@ def learns_keys(key: str, prefix: str = "") -> list[str]:
 
 
 def _shown(problems: list[str]) -> tuple[str, ...]:
-    more = len(problems) - MOST_PROBLEMS
-    return (*problems[:MOST_PROBLEMS], f"and {more:,} more") if more > 0 else tuple(problems)
+    omitted = len(problems) - MOST_PROBLEMS
+    return (*problems[:MOST_PROBLEMS], coded("file.more", count=omitted)) if omitted > 0 else tuple(problems)
 
 
 def _materials(root: MappingNode, problems: list[str]) -> Iterator[tuple[str, Lists]]:

@@ -13,7 +13,7 @@ from sakuin.knowledge.learns.sources import shown_text
 from sakuin.knowledge.page import Explanation
 from sakuin.knowledge.postgres import Items
 from sakuin.platform.calls import Ask, background, retry_after
-from sakuin.platform.openai.embeddings import VENDOR, status_error
+from sakuin.platform.openai.client import VENDOR, status_error
 from sakuin.platform.openai.models import model_facts
 from sakuin.texts.catalogue import coded
 

@@ -1,14 +1,14 @@
-"""The sources of a page's `learns`: the author's file, a language model, the deterministic writer."""
+"""The sources of a page's `learns`: the author's file, a language model, or else plain items."""
 
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Protocol
 
 from sakuin.errors import Invalid, NotFound
 from sakuin.knowledge.learns.authored import LARGEST_FILE, LearnsFile, learns_keys, parse_learns
-from sakuin.knowledge.learns.writer import complete_learns, learns_by_rules
+from sakuin.knowledge.learns.writer import complete_learns, plain_learns
 from sakuin.knowledge.model import Learns
 from sakuin.knowledge.names import OWN_FOLDER
 from sakuin.knowledge.page import Explanation, Page
@@ -102,11 +102,6 @@ def shown_text(explanation: Explanation) -> str:
     return f"title: {explanation.title}\n{explanation.text[:_SHOWN_CHARACTERS]}"
 
 
-def learns_without_model(page: Page, authored: Mapping[str, Items]) -> dict[str, Learns]:
-    """Returns the `learns` by anchor of a deployment that asks no language model; `authored` are the author's."""
-    return {item.anchor: _learns(item, page, authored, None, {}) for item in page.explanations}
-
-
 def _learns(
     explanation: Explanation, page: Page, authored: Mapping[str, Items], key: str | None, answers: Mapping[str, Items]
 ) -> Learns:
@@ -114,9 +109,8 @@ def _learns(
         return Learns(complete_learns(given, explanation, page), "author", given)
     if key is not None and (items := answers.get(key)):
         return Learns(complete_learns(items, explanation, page), "model", key=key)
-    learns = learns_by_rules(explanation, page)
     is_final = key is None or key in answers
-    return replace(learns, source=learns.source if is_final else "provisional", key=key)
+    return Learns(plain_learns(explanation, page), "rules" if is_final else "provisional", key=key)
 
 
 def _key(model: str, explanation: Explanation) -> str:

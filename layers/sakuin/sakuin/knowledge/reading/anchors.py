@@ -1,4 +1,4 @@
-"""The element that each semantic id of a page names.
+"""The element that each semantic id of a page names, and the ids that only lead to a place.
 
 An id usually names the element that has it. In these places it names what a reader sees after following the link:
 
@@ -6,8 +6,13 @@ An id usually names the element that has it. In these places it names what a rea
 - on a `dt`: the term and its `dd`s; on a `summary`, `caption`, `legend`, `figcaption`: what they title;
 - on an empty element: what comes next (a heading, a box, the rest of the paragraph);
 - on the first words of a paragraph, list item or cell: all of it.
+
+Site generators make ids of titles, so that `method-syntax` says nothing about "Method syntax": an id that is the slug
+of its section or heading leads to a place, as that of a form field, a note or a member of a class.
 """
 
+import re
+import unicodedata
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import islice
@@ -18,15 +23,13 @@ from bs4.element import NavigableString
 
 from sakuin.knowledge.names import is_anchor
 from sakuin.knowledge.page import ChunkType, type_of_anchor
-from sakuin.knowledge.reading.parsing import attribute
+from sakuin.knowledge.reading.names import COUNTER
+from sakuin.knowledge.reading.parsing import attribute, classes
+from sakuin.knowledge.reading.rules import names
 from sakuin.knowledge.reading.tree import HEADINGS, Step, begins_with_text, steps
-from sakuin.language.unicode_text import visible
+from sakuin.language.unicode_text import one_line, visible
 
-INLINE = frozenset(
-    {"a", "abbr", "b", "cite", "code", "dfn", "em", "font"}
-    | {"i", "kbd", "label", "mark", "q", "ruby", "s", "small"}
-    | {"span", "strong", "sub", "sup", "u", "var"}
-)
+INLINE = names("anchors_inline")
 
 TITLES_PARENT = {"summary": "details", "caption": "table", "legend": "fieldset", "figcaption": "figure"}
 
@@ -35,11 +38,38 @@ FIRST_WORDS_NAME = frozenset({"p", "li", "td", "th", "dd"})
 MOST_INLINE_LEVELS = 8
 
 
+FIELDS = names("anchors_fields")
+PLACES = frozenset({"tab", "tabpanel", "doc-noteref", "doc-footnote", "doc-endnote", "doc-endnotes"})
+NOTE = re.compile(r"(?:^|\s)(?:footnote|fn-?ref|reference-note)", re.IGNORECASE)
+
+# Of RDoc: `method-i-each`, `method-c-new`.
+MEMBER = re.compile(r"method-[ic]-")
+
+BEGINNING = 20  # steps: the heading of a section is at its beginning
+
+# "Definition 3": the title of a heading says the type of its id.
+NAMES = {
+    "rule": "rule|theorem|law|formula|ルール|法則|公式|定理|規則",
+    "method": "method|方法|解法|手法|手順",
+    "def": r"definition|def\.|定義",
+    "ex": r"example|exercise|ex\.|例題?|練習(?:問題)?",
+    "tip": "tip|hint|コツ|ヒント",
+}
+NAMED = {
+    prefix: re.compile(rf"\W*(?:[\d.]+\s+)?(?:{words})\s*(?:{COUNTER})(?!\w)", re.IGNORECASE)
+    for prefix, words in NAMES.items()
+}
+
+SHORTEST_CUT = 8  # letters of a slug that a generator cut
+REPEATED = re.compile(r"[-_]\d+$")
+
+
 @dataclass(frozen=True, slots=True)
 class AnchoredElement:
     """The `element` that `anchor` names; for a heading or a term also what follows it. `origin` has the id.
 
-    Only the sections of pages without a semantic id have a `scope`, where the text of a heading ends at the latest.
+    `scope` is where the text of a heading or a term ends at the latest. `is_authored`: an author gave it a semantic id;
+    all others are sections of the page.
     """
 
     anchor: str
@@ -49,28 +79,82 @@ class AnchoredElement:
     shape: Literal["element", "heading", "term"]
     scope: Tag | None = None
     title: str = ""
+    is_authored: bool = False
 
 
-def anchored_elements(page_steps: Sequence[Step]) -> list[AnchoredElement]:
-    """Returns the elements with a semantic id in page order. Of duplicate ids the first counts."""
+def anchored_elements(page_steps: Sequence[Step]) -> tuple[list[AnchoredElement], frozenset[str]]:
+    """Returns the elements with a semantic id in page order, and such ids that only lead to a place.
+
+    Of duplicate ids the first counts.
+    """
     visible_elements: set[int] = set()
     elements: dict[str, AnchoredElement] = {}
+    places: dict[str, None] = {}
     for step in page_steps:
         if step.kind == "open" and "id" in step.tag.attrs:
             anchor = visible(attribute(step.tag, "id"))
             chunk_type = usable_type(anchor)
-            if chunk_type is not None and anchor not in elements:
-                named = _named(step.tag)
-                if named is not step.tag and not visible_elements:
-                    visible_elements = {id(step.tag) for step in page_steps if step.kind == "open"}
-                element = named if id(named) in visible_elements else step.tag
-                elements[anchor] = AnchoredElement(anchor, chunk_type, step.tag, element, _shape(element))
-    return list(elements.values())
+            if chunk_type is None or anchor in elements or anchor in places:
+                continue
+            named = _named(step.tag)
+            if named is not step.tag and not visible_elements:
+                visible_elements = {id(step.tag) for step in page_steps if step.kind == "open"}
+            element = named if id(named) in visible_elements else step.tag
+            if _is_place(anchor, step.tag, element, places):
+                places[anchor] = None
+            else:
+                shape = _shape(element)
+                elements[anchor] = AnchoredElement(anchor, chunk_type, step.tag, element, shape, is_authored=True)
+    return list(elements.values()), frozenset(places)
 
 
 def usable_type(anchor: str) -> ChunkType | None:
     """Returns the type that an id names, None if it cannot be part of a chunk id (white space, `#`, too long)."""
     return type_of_anchor(anchor) if is_anchor(anchor) else None
+
+
+def is_member(tag: Tag) -> bool:
+    """Returns whether an element describes a member of a class in an API reference."""
+    return ("id" in tag.attrs and MEMBER.match(attribute(tag, "id")) is not None) or (
+        tag.name == "dt" and "sig" in classes(tag)
+    )
+
+
+def _is_place(anchor: str, tag: Tag, element: Tag, places: Iterable[str]) -> bool:
+    role, names = attribute(tag, "role"), attribute(tag, "class")
+    if tag.name in FIELDS or tag.name == "sup" or role in PLACES or NOTE.search(names) or is_member(tag):
+        return True
+    if anchor.startswith(tuple(place + sign for place in places for sign in "-_.")):
+        return True  # Javadoc: `method-summary-table` in the section `method-summary`
+    heading: Tag | None = element if element.name in HEADINGS else None
+    if tag.name == "section" or "section" in classes(tag):
+        inside = (step.tag for step in islice(steps(tag), BEGINNING) if step.kind == "open")
+        heading = next((inner for inner in inside if inner.name in HEADINGS), None)
+    if heading is None:
+        return False
+    title = one_line("".join(step.text for step in islice(steps(heading), BEGINNING)))
+    return is_slug(anchor, title) and not NAMED[anchor.partition("-")[0]].match(title)
+
+
+def is_slug(anchor: str, title: str) -> bool:
+    """Returns whether a generator made an id of a title: GitHub, docutils, Pandoc, Hugo, MkDocs and others.
+
+    They leave out or replace different signs, and accents, number repeated ids, and may cut them.
+    """
+    letters = _letters(anchor)
+    written = {_letters(title), _letters(title.replace("&", " and ")), _letters(_as_german(title))}
+    written |= {each.lstrip("0123456789") for each in written}
+    written |= {"".join(sign for sign in each if sign.isascii()) for each in written}
+    is_cut = len(letters) >= SHORTEST_CUT and any(each.startswith(letters) for each in written)
+    return is_cut or not written.isdisjoint((letters, _letters(REPEATED.sub("", anchor))))
+
+
+def _letters(text: str) -> str:
+    return "".join(filter(str.isalnum, unicodedata.normalize("NFKD", text.casefold())))
+
+
+def _as_german(text: str) -> str:
+    return re.sub("[äöüÄÖÜ]", lambda vowel: {"ä": "ae", "ö": "oe", "ü": "ue"}[vowel[0].lower()], text)
 
 
 def _shape(element: Tag) -> Literal["element", "heading", "term"]:

@@ -13,16 +13,14 @@ from bs4 import Tag
 from sakuin.errors import Misconfigured
 from sakuin.knowledge.page import UnnamedBox, type_of_anchor
 from sakuin.knowledge.reading.anchors import AnchoredElement
-from sakuin.knowledge.reading.names import CLOSER, COUNTER, concept_name, shortened
-from sakuin.knowledge.reading.numbering import without_number
-from sakuin.knowledge.reading.parsing import attribute
+from sakuin.knowledge.reading.names import CLOSER, COUNTER, concept_name, shortened, without_number
+from sakuin.knowledge.reading.parsing import attribute, classes, written_names
 from sakuin.knowledge.reading.titles import is_title, words_of
 from sakuin.knowledge.reading.tree import HEADINGS, Step, steps
 from sakuin.language.tex import plain_tex
 from sakuin.language.unicode_text import one_line
 
 TITLE_STEPS = 30  # a label is at the beginning
-LONGEST_CLASS = 500  # characters
 
 ONE_CLASS = re.compile(r"\.([\w-]+)")
 
@@ -40,6 +38,15 @@ EXERCISE_CLASS = re.compile(
 )
 
 
+SOLUTION_TITLE = re.compile(r"\W*(?:解答|解説|答え|(?i:solutions?|answers?)\b)")
+
+
+def names_exercise(title: str) -> bool:
+    """Returns whether a heading is that of exercises or of their solutions."""
+    name = without_number(concept_name(title))
+    return bool(EXERCISE_TITLE.search(name) and not NO_EXERCISE.fullmatch(name)) or bool(SOLUTION_TITLE.match(name))
+
+
 class BoxWithoutId(NamedTuple):
     """A box without a semantic id, and whether readers answer it, by its class, its title or what is around it."""
 
@@ -52,7 +59,9 @@ def unnamed_boxes(
     root: Tag, page_steps: Iterable[Step], found: Sequence[AnchoredElement], selectors: Sequence[str]
 ) -> tuple[UnnamedBox, ...]:
     """Returns the boxes that match a CSS selector, explain something and have no semantic id, in page order."""
-    boxes = boxes_without_id(page_steps, found, BoxKinds(root, selectors))
+    # Sphinx describes a method in `<dl class="method">`, which is no box.
+    places = page_steps if found else (step for step in page_steps if step.tag.name != "dl")
+    boxes = boxes_without_id(places, found, BoxKinds(root, selectors))
     return tuple(UnnamedBox(box.kind, _title(box.tag)) for box in boxes if not box.is_exercise)
 
 
@@ -66,8 +75,8 @@ def boxes_without_id(
     """
     named = {id(anchored.element) for anchored in found}
     headed = {id(anchored.element.parent) for anchored in found if anchored.element.name in HEADINGS}
-    headings: list[Tag] = []
-    inside: list[_OpenBox] = []
+    headings: list[_Open] = []
+    inside: list[_Open] = []
     named_around: Counter[str] = Counter()
     for step in page_steps:
         if step.kind != "open":
@@ -75,25 +84,27 @@ def boxes_without_id(
                 named_around[inside.pop().kind] -= id(step.tag) in named
             continue
         if not inside and (rank := HEADINGS.get(step.tag.name)):
-            headings = [*(outer for outer in headings if HEADINGS[outer.name] < rank), step.tag]
+            headings = [*(outer for outer in headings if HEADINGS[outer.tag.name] < rank), _Open(step.tag)]
         if (kind := kind_of(step.tag)) is None:
             continue
         if id(step.tag) in headed or type_of_anchor(attribute(step.tag, "id")):
             named.add(id(step.tag))
-        inside.append(_OpenBox(step.tag, kind))
+        inside.append(_Open(step.tag, kind))
         if id(step.tag) not in named and not named_around[kind]:
             yield BoxWithoutId(step.tag, kind, _is_exercise(inside, headings))
         named_around[kind] += id(step.tag) in named
 
 
 @dataclass(slots=True)
-class _OpenBox:
+class _Open:
+    """A box, or a heading, that applies to the boxes in or after it."""
+
     tag: Tag
-    kind: str
+    kind: str = ""
     is_exercise: bool | None = None  # not known yet
 
 
-def _is_exercise(inside: Sequence[_OpenBox], headings: Sequence[Tag]) -> bool:
+def _is_exercise(inside: Sequence[_Open], headings: Sequence[_Open]) -> bool:
     """Returns whether the last of some open boxes is an exercise. Boxes inside one are parts of it."""
     place_of_known = next(
         (place for place in reversed(range(len(inside))) if inside[place].is_exercise is not None), -1
@@ -104,12 +115,17 @@ def _is_exercise(inside: Sequence[_OpenBox], headings: Sequence[Tag]) -> bool:
     return outer
 
 
-def _says_exercise(tag: Tag, headings: Sequence[Tag]) -> bool:
-    if EXERCISE_CLASS.search(attribute(tag, "class")[:LONGEST_CLASS].lower()):
+def _says_exercise(tag: Tag, headings: Sequence[_Open]) -> bool:
+    if EXERCISE_CLASS.search(written_names(tag).lower()):
         return True
-    titles = (without_number(concept_name(_first_words(heading, most=TITLE_STEPS))) for heading in headings)
-    above = (title for title in titles if not NO_EXERCISE.fullmatch(title))
-    return any(map(EXERCISE_TITLE.search, (_first_words(tag, most=TITLE_STEPS), *above)))
+    return bool(EXERCISE_TITLE.search(_first_words(tag, most=TITLE_STEPS))) or any(map(_is_of_exercises, headings))
+
+
+def _is_of_exercises(heading: _Open) -> bool:
+    if heading.is_exercise is None:
+        title = without_number(concept_name(_first_words(heading.tag, most=TITLE_STEPS)))
+        heading.is_exercise = bool(EXERCISE_TITLE.search(title)) and not NO_EXERCISE.fullmatch(title)
+    return heading.is_exercise
 
 
 class BoxKinds:
@@ -130,7 +146,7 @@ class BoxKinds:
                     raise Misconfigured(f"{selector!r} is not a CSS selector. Correct the box selectors.") from error
 
     def __call__(self, tag: Tag) -> str | None:
-        if "class" in tag.attrs:
+        if "class" in tag.attrs and not classes(tag).isdisjoint(self._classes):
             for name in attribute(tag, "class").split():
                 if name in self._classes:
                     return self._classes[name]

@@ -6,6 +6,7 @@ import re
 from contextlib import suppress
 
 import chardet
+import webencodings
 
 from sakuin.errors import UnreadablePage
 from sakuin.texts.catalogue import coded
@@ -31,17 +32,26 @@ CHARSET = re.compile(rb"<(?:meta|\?xml)[^>]{0,500}?(?:charset|encoding)\s*=\s*[\
 
 COMMENT = re.compile(rb"<!--.*?-->", re.DOTALL)
 
-# Browsers read these names as larger character sets (WHATWG Encoding Standard).
-WIDER = {
-    **dict.fromkeys(("shift_jis", "shift-jis", "sjis", "x-sjis", "windows-31j", "ms_kanji"), "cp932"),
-    **dict.fromkeys(("iso-8859-1", "latin1", "ascii", "us-ascii"), "cp1252"),
-    **dict.fromkeys(("gb2312", "gbk", "x-gbk"), "gb18030"),
-    **dict.fromkeys(("utf-16", "utf-16le", "utf-16be", "unicode"), "utf-8"),
-    **dict.fromkeys(("x-euc-jp", "eucjp"), "euc_jp"),
+# Python's codecs for encodings of the WHATWG Encoding Standard that it names otherwise, or reads more narrowly. A text
+# that the first cannot decode may have a character of the second.
+CODECS = {
+    **{"shift_jis": ("cp932",), "euc-jp": ("euc_jp", "euc_jis_2004"), "euc-kr": ("cp949",), "gbk": ("gb18030",)},
+    **{"big5": ("big5hkscs", "cp950"), "windows-874": ("cp874",), "ibm866": ("cp866",), "iso-8859-8-i": ("iso8859-8",)},
+    **{"macintosh": ("mac_roman",), "x-mac-cyrillic": ("mac_cyrillic",), "iso-2022-jp": ("iso2022_jp",)},
+    # A file whose beginning can be read is neither.
+    **{"utf-16le": ("utf-8",), "utf-16be": ("utf-8",), "unicode": ("utf-8",), "utf-16": ("utf-8",)},
 }
+# Browsers do not read these: they hide markup.
+REFUSED = frozenset({"replacement", "x-user-defined", "utf-7"})
 
-# Python also has codecs that are not character sets (zip, hex, unicode_escape).
-CHARACTER_SET = re.compile(r"utf-8|cp\d{3,5}|iso8859-\d+|euc_(?:jp|kr)|gb18030|big5|iso2022_jp|koi8-[ru]")
+# Names that browsers do not have.
+OF_IBM = re.compile(r"cp\d{3,5}|utf-8|gb18030")
+
+# The character sets of ISO-2022-JP, between escapes.
+ESCAPE = re.compile(rb"\x1b(\$[@B]|\([BIJ])")
+
+# One broken byte in so many is shown as a replacement character; more are another encoding.
+BYTES_A_BROKEN_ONE = 2000
 
 # Fewer bytes outside of ASCII tell no encoding.
 FEWEST_BYTES = 4
@@ -82,12 +92,43 @@ def html_text(data: bytes) -> str:
     return text.replace("\x00", "")
 
 
+def plain_file_text(data: bytes) -> str:
+    """Returns the text of a file that cannot name its encoding. Raises `UnreadablePage` if `data` is not decodable."""
+    encoding = next((name for bom, name in BOMS if data.startswith(bom)), "")
+    if not encoding and b"\x00" in data:  # the other half of a letter of ASCII
+        encoding = "utf-16-le" if data[1::2].count(0) > data[::2].count(0) else "utf-16-be"
+    return _decoded_as(data, encoding or _detected(data) or "utf-8")
+
+
 def _decoded(data: bytes) -> str:
-    encoding = encoding_of(data)
+    return _decoded_as(data, encoding_of(data))
+
+
+def _decoded_as(data: bytes, encoding: str) -> str:
+    first, *others = (encoding,) if encoding.startswith("utf") else CODECS.get(_whatwg(encoding), (encoding,))
     try:
-        return data.decode(encoding)
+        return _of_iso_2022_jp(data) if first == "iso2022_jp" else data.decode(first)
     except UnicodeDecodeError as error:
+        for other in others:
+            with suppress(UnicodeDecodeError):
+                return data.decode(other)
+        replaced = data.decode(first, "replace")
+        if replaced.count("\ufffd") <= len(data) // BYTES_A_BROKEN_ONE:
+            return replaced
         raise UnreadablePage(coded("page.wrong_encoding", encoding=encoding, byte=str(error.start))) from error
+
+
+def _of_iso_2022_jp(data: bytes) -> str:
+    """Returns the text of ISO-2022-JP as browsers read it, with half-width kana and ①: its characters are EUC-JP's."""
+    text, *parts = ESCAPE.split(data)
+    written = text.decode("ascii")
+    for escape, part in zip(parts[::2], parts[1::2], strict=True):
+        if escape in (b"(B", b"(J"):
+            written += part.decode("ascii")
+        else:
+            upper = bytes(byte | 0x80 if byte > 0x20 else byte for byte in part)
+            written += upper.decode("cp932") if escape == b"(I" else _decoded_as(upper, "euc-jp")
+    return written
 
 
 def encoding_of(data: bytes) -> str:
@@ -117,12 +158,21 @@ def _detected(data: bytes) -> str:
 
 
 def _codec(label: str) -> str:
-    """Returns Python's name of a character set, as browsers read it; empty if it is unknown."""
+    """Returns the name of a character set, as browsers read its label; empty if it is unknown."""
+    name = _whatwg(label)
+    if name in REFUSED:
+        return ""
     try:
-        encoding = codecs.lookup(WIDER.get(label, label)).name
+        codec = codecs.lookup(CODECS.get(name, (name,))[0])
     except (LookupError, ValueError):
         return ""
-    return encoding if CHARACTER_SET.fullmatch(encoding) else ""
+    # Python also has codecs that are no character sets (zip, hex, unicode_escape).
+    is_known = name in CODECS or name in webencodings.LABELS.values() or OF_IBM.fullmatch(codec.name) is not None
+    return (codec.name if len(CODECS.get(name, ())) < 2 and name != "iso-2022-jp" else name) if is_known else ""
+
+
+def _whatwg(label: str) -> str:
+    return str(webencodings.LABELS.get(label, label))
 
 
 def _is_json(text: str) -> bool:

@@ -5,9 +5,12 @@ from dataclasses import dataclass, field
 from bs4 import Tag
 
 from sakuin.knowledge.markdown import BORDER, FIRST_ROW, HEADER, INDENT, LEAD, QUOTE, ROW, SPANNED
+from sakuin.knowledge.reading.inline import GAP, INLINE_TEXT, RAISED, STRUCK, is_inline, is_line, is_struck, marks_of
+from sakuin.knowledge.reading.lists import ItemNumbers
 from sakuin.knowledge.reading.parsing import attribute
-from sakuin.knowledge.reading.prose import INLINE_TEXT, RAISED, Prose, raised
+from sakuin.knowledge.reading.prose import Prose
 from sakuin.knowledge.reading.sections.admonitions import BOX_TAGS, admonition_type
+from sakuin.knowledge.reading.tree import HEADINGS
 
 CELLS = frozenset({"td", "th"})
 
@@ -16,8 +19,17 @@ MARKED = BOX_TAGS | {"li", "dd"}
 
 # Cells beyond these extend over nothing: each takes a place in every row.
 MOST_COLUMNS = 50
+MOST_ROWS = 1000  # of a cell that extends to the end of its group of rows
 
 MOST_LEVELS = 20
+
+STRIKE = "~~"
+
+# Of LaTeXML: the marker of an item, whose text is a block.
+MARKER_CLASS = "ltx_tag_item"
+
+# Inline elements that have neither marks nor a place of their own, if they have no attribute.
+PLAIN = INLINE_TEXT - CELLS - RAISED.keys() - STRUCK - {"ins", "a", "label", "cite"}
 
 
 @dataclass(slots=True)
@@ -27,22 +39,28 @@ class _Table:
     column: int = 0
     wide: int = 0  # further columns of the open cell
     is_begun: bool = False
+    is_layout: bool = False
     spans: dict[int, int] = field(default_factory=dict)
 
 
 class Layout:
-    """Where a page is read now. Marks of lines are those of `knowledge/markdown.py`."""
+    """Where a page is read now; `heading` is the open one. Marks of lines are those of `knowledge/markdown.py`."""
 
     def __init__(self) -> None:
-        self._lists: list[int | None] = []  # the next number of an ordered one
+        self._lists: list[ItemNumbers] = []
         self._tables: list[_Table] = []
         self._rows: list[_Table] = []
         self._levels: list[tuple[Tag, str]] = []
+        self.heading: Tag | None = None
 
     @property
     def depth(self) -> int:
         """How many elements with marks are open."""
         return len(self._levels)
+
+    @property
+    def _is_laid_out(self) -> bool:
+        return not self._rows and bool(self._tables) and self._tables[-1].is_layout
 
     def enter(self, tag: Tag, prose: Prose | None, *, is_own: bool, in_code: bool) -> None:
         """Enters an element. `prose` is that of the region around it.
@@ -50,25 +68,33 @@ class Layout:
         `is_own`: there is no mark for the element, since it is the region's or another one's.
         """
         name = tag.name
-        if name in INLINE_TEXT:
-            if name in CELLS and self._rows and prose is not None:
+        if name in PLAIN and not tag.attrs:
+            return
+        if is_inline(tag):
+            if name in CELLS and self._is_laid_out and prose is not None:
+                prose.add_break(self._prefix(prose))
+            elif name in CELLS and self._rows and prose is not None:
                 self._enter_cell(tag, prose)
-            elif name in RAISED and not in_code and prose is not None:
-                prose.add(raised(tag)[0])
+            elif not in_code and prose is not None:
+                _enter_inline(tag, prose)
             return
         if name in ("ol", "ul"):
-            self._lists.append(_first_number(tag) if name == "ol" else None)
+            self._lists.append(ItemNumbers.of(tag))
         elif name == "table":
-            self._tables.append(_Table())
-        elif name == "tr":
+            # What a table contains is looked for in so many levels only, so that the time stays linear.
+            may_be_layout = not self._rows and len(self._tables) < MOST_LEVELS
+            self._tables.append(_Table(is_layout=may_be_layout and _is_layout(tag)))
+        elif name == "tr" and not self._is_laid_out:
             self._rows.append(self._tables[-1] if self._tables else _Table())
             self._rows[-1].column = 0
         if prose is not None and not in_code:
             self._break(prose, is_row=name == "tr")
-            if name == "tr":
+            if name == "tr" and not self._is_laid_out:
                 prose.lead(self._prefix(prose) + self._row_mark(tag))
         elif prose is not None and name == "br":
             prose.add("\n")
+        if name in HEADINGS and self.heading is None:
+            self.heading = tag
         if name in MARKED and not self._rows:
             lead, level = self._marks(tag, is_own=is_own)
             begin = self._prefix(prose) if prose is not None else ""
@@ -81,19 +107,29 @@ class Layout:
 
     def leave(self, tag: Tag, prose: Prose | None, *, in_code: bool) -> None:
         name = tag.name
-        if name in INLINE_TEXT:
+        if name in PLAIN and not tag.attrs:
+            return
+        if is_inline(tag):
             if name in CELLS and self._rows and prose is not None:
                 self._fill(prose, self._rows[-1].wide)
                 self._rows[-1].wide = 0
-            elif name in RAISED and not in_code and prose is not None:
-                prose.add(raised(tag)[1])
+            elif not in_code and prose is not None:
+                _leave_inline(tag, prose)
+                if MARKER_CLASS in attribute(tag, "class"):
+                    prose.join_next()
+            elif in_code and prose is not None and is_line(tag):
+                prose.end_line()
             return
+        if self.heading is tag:
+            self.heading = None
         if self._levels and self._levels[-1][0] is tag:
             self._levels.pop()
         if name in ("ol", "ul") and self._lists:
             self._lists.pop()
         elif name == "table" and self._tables:
             self._tables.pop()
+        elif name in ("thead", "tbody", "tfoot") and self._tables:
+            self._tables[-1].spans.clear()
         elif name == "tr" and self._rows:
             if prose is not None:
                 self._fill_spanned(prose)
@@ -111,28 +147,21 @@ class Layout:
         return "".join(level for _, level in self._levels[prose.depth :]) if self._levels else ""
 
     def _break(self, prose: Prose, *, is_row: bool) -> None:
-        if self._rows and not is_row:
-            prose.add(" ")  # a row is one line
+        if (self._rows and not is_row) or self.heading is not None:
+            prose.add(" ")  # a row and a heading are one line
         else:
             prose.add_break(self._prefix(prose))
 
     def _marks(self, tag: Tag, *, is_own: bool) -> tuple[str, str]:
         """Returns what the first line of an element begins with, and all others."""
         if tag.name == "li":
-            marker = self._marker()
+            marker = self._lists[-1].marker(tag) if self._lists else "- "
             return marker, INDENT * len(marker)
         if is_own:
             return "", ""
         if tag.name == "dd":
             return ": ", INDENT * 2
         return "", QUOTE if tag.name == "blockquote" or admonition_type(tag) else ""
-
-    def _marker(self) -> str:
-        number = self._lists[-1] if self._lists else None
-        if number is None:
-            return "- "
-        self._lists[-1] = number + 1
-        return f"{number}. "
 
     def _row_mark(self, row: Tag) -> str:
         table = self._rows[-1]
@@ -149,7 +178,8 @@ class Layout:
         if row.column:
             prose.add_mark(BORDER)
         width = min(_number(cell, "colspan"), max(1, MOST_COLUMNS - row.column))
-        if below := _number(cell, "rowspan") - 1:
+        below = MOST_ROWS if attribute(cell, "rowspan").strip() == "0" else _number(cell, "rowspan") - 1
+        if below:
             row.spans |= dict.fromkeys(range(row.column, min(row.column + width, MOST_COLUMNS)), below)
         row.column += 1
         row.wide = width - 1
@@ -167,12 +197,34 @@ class Layout:
             self._rows[-1].column += 1
 
 
-def _first_number(tag: Tag) -> int:
-    start = attribute(tag, "start")
-    return int(start) if start.isascii() and start.isdigit() and len(start) < 6 else 1
+def _is_layout(table: Tag) -> bool:
+    """Returns whether a table without headings only sets blocks side by side: in one row, or around other tables."""
+    rows = table.find_all("tr", limit=2)
+    cells = [cell for cell in rows[0].contents if isinstance(cell, Tag)] if rows else []
+    if any(cell.name == "th" for cell in cells):
+        return False
+    blocks = (part for cell in cells for part in cell.contents if isinstance(part, Tag) and part.name != "br")
+    return table.find("table") is not None or (len(rows) == 1 < len(cells) and not all(map(is_inline, blocks)))
+
+
+def _enter_inline(tag: Tag, prose: Prose) -> None:
+    if tag.name == "input":
+        if attribute(tag, "type").lower() == "checkbox" and tag.find_parent(("li", "td", "th")) is not None:
+            prose.add_mark("[x] " if "checked" in tag.attrs else "[ ] ")
+    elif is_struck(tag):
+        prose.open(STRIKE)
+    elif mark := marks_of(tag)[0]:
+        prose.add_mark(mark)
+
+
+def _leave_inline(tag: Tag, prose: Prose) -> None:
+    if is_struck(tag):
+        prose.close(STRIKE + GAP)
+    elif mark := marks_of(tag)[1]:
+        prose.close(mark)
 
 
 def _number(tag: Tag, name: str) -> int:
     """Returns how many columns or rows a cell extends over."""
     value = attribute(tag, name)
-    return min(int(value), 1000) or 1 if value.isascii() and value.isdigit() and len(value) < 6 else 1
+    return min(int(value), MOST_ROWS) or 1 if value.isascii() and value.isdigit() and len(value) < 6 else 1

@@ -1,9 +1,14 @@
-"""The TeX of rendered mathematics."""
+r"""Mathematics as TeX: rendered formulas, and MathML as `\frac{-b ± \sqrt{D}}{2a}` with the letters of the page."""
+
+import re
+from collections.abc import Sequence
+from functools import lru_cache
 
 from bs4 import Tag
+from bs4.element import NavigableString
 
-from sakuin.knowledge.reading.mathml import tex_of
 from sakuin.knowledge.reading.parsing import attribute, classes, parsed
+from sakuin.language.unicode_text import nfkc, one_line
 
 ENCODINGS = ["application/x-tex", "application/x-latex", "TeX", "LaTeX"]
 
@@ -12,6 +17,12 @@ TEX_ATTRIBUTES = ("data-latex", "data-tex")
 
 # Elements that are mathematics, or may be, whatever their class.
 MATHEMATICS = frozenset({"script", "img", "math", "mjx-container"})
+
+DRAWN = re.compile(r"(?:^|\s)mjx-c([0-9A-F]{2,5})(?=$|\s)")
+
+# Elements of KaTeX with rows, and a length in a style: `top:-3.063em`.
+KATEX_STACKS = ("mfrac", "sqrt", "msupsub")
+EM = re.compile(r"(?:top|height)\s*:\s*-?([\d.]+)em")
 
 MATH_IMAGE = frozenset({"math", "tex", "latex", "formula", "equation", "mwe-math-fallback-image-inline"})
 
@@ -60,7 +71,52 @@ def _inner(tag: Tag, *, display: bool) -> str:
     mathml = tag.find("math")
     if isinstance(mathml, Tag):
         return _mathml(mathml, display=display)
-    return tag.get_text(" ", strip=True)
+    drawn = _drawn(tag, 0)
+    return _delimited(drawn, display=display) if drawn else tag.get_text(" ", strip=True)
+
+
+def _drawn(tag: Tag, depth: int) -> str:
+    """Returns the TeX of a formula that is only drawn: by classes for each character (MathJax), or by text (KaTeX)."""
+    if tag.name == "mjx-c":
+        named = DRAWN.search(attribute(tag, "class"))
+        return nfkc(chr(int(named[1], 16))) if named else ""
+    names = classes(tag)
+    kind = next(filter(names.__contains__, KATEX_STACKS), tag.name)
+    # A stack of KaTeX begins with what stands lowest.
+    children = [child for child in tag.contents if isinstance(child, Tag)]
+    if kind in KATEX_STACKS:
+        stacks = (child.find("span", class_="vlist") for child in children if "vlist-t" in classes(child))
+        children = [row for stack in stacks if isinstance(stack, Tag) for row in stack.contents if isinstance(row, Tag)]
+    if not children or depth >= DEEPEST:
+        text = "".join(text for text in tag.contents if type(text) is NavigableString).strip("\u200b \n")
+        return _token("mo", text) if not names.isdisjoint(("mrel", "mbin", "mpunct")) else text
+    parts = [_drawn(child, depth + 1) for child in children]
+    match kind, list(filter(None, parts)):
+        case ("mjx-frac", [above, below]) | ("mfrac", [below, above]):
+            return rf"\frac{{{above}}}{{{below}}}"
+        case ("mjx-msqrt" | "mjx-mroot", [_, *radicand]) | ("sqrt", radicand):  # after its sign
+            root = tag.find("span", class_=["root", "katex-root"])
+            index = f"[{_drawn(root, depth + 1)}]" if isinstance(root, Tag) and kind == "sqrt" else ""
+            return rf"\sqrt{index}{{{''.join(radicand)}}}"
+        case "mjx-msup", [base, above]:
+            return base + _script("^", above)
+        case "mjx-msub", [base, below]:
+            return base + _script("_", below)
+        case "mjx-msubsup", [base, _]:
+            scripts = [_drawn(child, depth + 1) for child in children[-1].find_all(True, recursive=False)]
+            above, *_, below = filter(None, scripts)
+            return base + _script("_", below) + _script("^", above)
+        case "msupsub", _:
+            rows = zip(map(_is_raised, children), parts, strict=True)
+            return "".join(_script("^" if is_raised else "_", part) for is_raised, part in rows)
+    return "".join(parts)
+
+
+def _is_raised(row: Tag) -> bool:
+    """Returns whether a row of a stack of KaTeX stands higher than its strut, which ends on the line."""
+    strut = row.find("span", class_="pstrut")
+    top, height = (EM.search(attribute(tag, "style")) if isinstance(tag, Tag) else None for tag in (row, strut))
+    return top is not None and height is not None and float(top[1]) > float(height[1])
 
 
 def _mathml(tag: Tag, *, display: bool = False) -> str:
@@ -86,3 +142,122 @@ def _image(tag: Tag) -> str:
 def _delimited(tex: str, *, display: bool) -> str:
     tex = tex.strip()
     return rf"\[{tex}\]" if display else rf"\({tex}\)"
+
+
+# Deeper elements become their text.
+DEEPEST = 100
+
+ACCENTS = {
+    **dict.fromkeys("→⟶⇀\u20d7", "vec"),
+    **dict.fromkeys("¯‾―–_ˉ\u0304\u0305", "bar"),
+    **dict.fromkeys("^ˆ\u0302", "hat"),
+    **dict.fromkeys("~˜\u0303", "tilde"),
+    **{"˙": "dot", ".": "dot", "¨": "ddot"},
+}
+FENCES = (("open", "("), ("close", ")"))
+UNSEEN = frozenset({"annotation", "annotation-xml", "mphantom", "mprescripts", "none"})
+
+# Operators without space around them.
+TIGHT = re.compile(r"[()\[\]{}|‖⟨⟩∣∥/∕!%′″‴°.:]+")
+RAISED_SIGNS = frozenset("′″‴°∘'")
+WORD = re.compile(r"[^\W\d_]{2,}")
+# What a script can stand at without braces.
+ONE_SIGN = re.compile(r"\w+|[^\\]|[(\[|].*[)\]|]|\\\w+\{[^{}]*\}")
+SPACE_IN_BRACKETS = re.compile(r"(?<=[(\[]) +| +(?=[)\],.;])")
+PREFIX = re.compile(r"((?:^|[(\[{,=<>≤≥≈≠·⋅×→⇒]) ?[-−+±∓]) +")
+
+
+def tex_of(tag: Tag) -> str:
+    """Returns the TeX of a `math` element without delimiters."""
+    return _tidy(_tex(tag, 0)) or _text(tag)
+
+
+def _tex(tag: Tag, depth: int) -> str:
+    name = tag.name
+    if name in UNSEEN:
+        return ""
+    if name in ("mi", "mn", "mo", "mtext", "ms"):
+        only = tag.contents[0] if len(tag.contents) == 1 else None
+        return _token(name, str(only) if type(only) is NavigableString else tag.get_text())
+    children = [child for child in tag.contents if isinstance(child, Tag)]
+    if not children or depth > DEEPEST:
+        return " " if name == "mspace" else _text(tag)
+    if name == "mmultiscripts":
+        before = next((place for place, child in enumerate(children) if child.name == "mprescripts"), len(children))
+        written = ["" if child.name == "none" else _tidy(_tex(child, depth + 1)) for child in children]
+        return _multiscripts(written[0], written[1:before], written[before + 1 :])
+    parts = [_tex(child, depth + 1) for child in children]
+    if name == "semantics":
+        return parts[0]
+    if name == "msqrt":
+        return rf"\sqrt{{{_tidy(''.join(parts))}}}"
+    if name == "mtable":
+        return _table(parts)
+    if name in ("mtr", "mlabeledtr"):
+        return " & ".join(map(_tidy, parts))
+    if name == "mfenced":
+        opening, closing = (attribute(tag, side) if side in tag.attrs else sign for side, sign in FENCES)
+        return f"{opening}{', '.join(map(_tidy, parts))}{closing}"
+    return _scripted(name, [_tidy(part) for part in parts]) or "".join(parts)
+
+
+def _scripted(name: str, parts: Sequence[str]) -> str:
+    """Returns the TeX of fractions, roots, accents and scripts; empty for other elements or wrong children."""
+    match name, parts:
+        case "mfrac", [above, below]:
+            return rf"\frac{{{above}}}{{{below}}}"
+        case "mroot", [radicand, index]:
+            return rf"\sqrt[{index}]{{{radicand}}}"
+        case "mover", [base, sign] if sign in ACCENTS:
+            return rf"\{ACCENTS[sign]}{{{base}}}"
+        case (("msub" | "munder"), [base, below]):
+            return _with_scripts(base, below, "")
+        case (("msup" | "mover"), [base, above]):
+            return _with_scripts(base, "", above)
+        case (("msubsup" | "munderover"), [base, below, above]):
+            return _with_scripts(base, below, above)
+    return ""
+
+
+def _with_scripts(base: str, below: str, above: str) -> str:
+    whole = base if not base or ONE_SIGN.fullmatch(base) else f"{{{base}}}"
+    text = whole + _script("_", below) + _script("^", above)
+    return f" {text} " if WORD.fullmatch(base) or base.endswith("lim") else text
+
+
+def _script(mark: str, text: str) -> str:
+    if not text or (mark == "^" and RAISED_SIGNS.issuperset(text)):
+        return text.replace("∘", "°")
+    return mark + (text if len(text) == 1 else f"{{{text}}}")
+
+
+def _multiscripts(base: str, after: Sequence[str], before: Sequence[str]) -> str:
+    def scripts(parts: Sequence[str]) -> str:
+        pairs = zip(parts[::2], parts[1::2], strict=False)
+        return "".join(_script("_", below) + _script("^", above) for below, above in pairs)
+
+    return f" {scripts(before)}{base}{scripts(after)} "
+
+
+def _table(rows: Sequence[str]) -> str:
+    table = r" \\ ".join(row for row in map(_tidy, rows) if row)
+    return rf" \begin{{matrix}} {table} \end{{matrix}} " if " & " in table else table
+
+
+@lru_cache(maxsize=4096)
+def _token(name: str, written: str) -> str:
+    text = one_line(written).replace("\\", "\\backslash ").replace("{", r"\{").replace("}", r"\}")
+    if name == "mo":
+        if not text or TIGHT.fullmatch(text) or text in (r"\{", r"\}"):
+            return text
+        return f"{text} " if text in (",", ";") else f" {text} "
+    return text if name == "mn" or len(text) <= 1 else f" {text} "
+
+
+def _tidy(text: str) -> str:
+    words = text.split()
+    return PREFIX.sub(r"\1", SPACE_IN_BRACKETS.sub("", " ".join(words))) if len(words) > 1 else "".join(words)
+
+
+def _text(tag: Tag) -> str:
+    return one_line(tag.get_text())

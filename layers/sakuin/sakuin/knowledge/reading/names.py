@@ -1,7 +1,12 @@
-"""The names of concepts, extracted from headings and labels."""
+"""The names of concepts, extracted from headings and labels, and the numbers of headings.
+
+Numbers that count are numbering, all others are parts of names.
+"""
 
 import re
+from collections.abc import Sequence
 
+from sakuin.knowledge.reading.rules import pattern
 from sakuin.language.tex import plain_tex
 from sakuin.language.unicode_text import is_japanese, visible
 
@@ -14,8 +19,10 @@ PICTOGRAPH = re.compile(
 
 KEYCAP = re.compile("[0-9#*]\ufe0f?\u20e3")
 
+# Not a version, which has a zero after its point: "Ex 2.0 notes".
 COUNTER = (
-    r"(?:\d{1,3}(?:[-.–]\d{1,3})*[a-zA-Z]?['’′]?|[①-⑳㉑-㊿❶-❿IVXⅠ-Ⅻ]{1,4}|[一二三四五六七八九十]{1,3}|[A-Za-z]['’]?)"
+    r"(?:\d{1,3}(?![-.–]0)(?:[-.–][1-9]\d{0,2})*+(?![.\d]*\d)[a-zA-Z]?['’′]?"
+    r"|[①-⑳㉑-㊿❶-❿IVXⅠ-Ⅻ]{1,4}|[一二三四五六七八九十]{1,3}|[A-Za-z]['’]?)"
 )
 
 LABEL = (
@@ -36,14 +43,14 @@ EXAMPLE_LINK = re.compile(
 LEADING = (
     re.compile(rf"^[【\[［〔(（]\s*{LABEL}\s*{COUNTER}?\s*[】\]］〕)）]\s*(?=\S)"),
     re.compile(rf"^{LABEL}\s*{COUNTER}?\s*[:：|｜—–]\s*(?=\S)"),
-    re.compile(rf"^{LABEL}\s*(?:{COUNTER})(?:\s*{CLOSER}\s*|\s+)(?=\S)"),
+    re.compile(rf"^{LABEL}\s*(?:{COUNTER})(?:\s*{CLOSER}\s*(?=\S)|\s+(?!とは|[(（][^()（）]*[)）]\W*$)(?=\S))"),
     re.compile(r"^第\s*[\d一二三四五六七八九十]{1,3}\s*[章節回話部]\s*[:：.．]?\s*(?=\S)"),
     re.compile(r"^§\s*\d+(?:\.\d+)*\s*(?=\S)"),
     re.compile(r"^[(（]\s*(?:\d{1,3}|[a-zア-ン])\s*[)）]\s*(?=\S)"),
     re.compile(r"^[①-⑳㉑-㊿❶-❿]\s*[:：.．)）、]?\s*(?=[^\sとのをはがにへもや・,、〜~＋+])"),
 )
 
-ANY_LEADING = re.compile("|".join(pattern.pattern for pattern in LEADING))
+ANY_LEADING = re.compile("|".join(label.pattern for label in LEADING))
 
 LABEL_ALONE = re.compile(rf"^(?:{LABEL}\s*{COUNTER}?|{COUNTER})\s*{CLOSER}?$")
 
@@ -58,18 +65,13 @@ TEX = re.compile(r"[\\${}]")
 # △ABC begins with a sign of mathematics.
 SHAPE = re.compile(r"[▲△▽□]\w")
 
-WHAT_IS = re.compile(r"(?<=\S)とは$")
+WHAT_IS = re.compile(r"(?<=\S)とは[?？]*$")
 
-TRAILING = " \t\n。、．，,;；:：!！?？・…—–~〜→⇒|｜"
+TRAILING = " \t\n。、．，,;；:：!！・…—–~〜→⇒|｜"
 
 PAIRS = {")": "(", "）": "（", "]": "[", "】": "【", "」": "「", "』": "『"}
 
-# Words that introduce something but do not name it.
-GENERIC = re.compile(
-    r"^(?:注意|注|解き方|解法|解答|解説|答え|答|ポイント|例|例題|コツ|ルール|公式|定義|定理|まとめ|問題|手順|方法|重要|覚え方|"
-    r"考え方|補足|ヒント|(?i:note|tip|hint|example|solution|answer|rule|definition|method|proof|important))"
-    r"(?:を見る|を表示)?$"
-)
+GENERIC = pattern("names_generic")
 
 
 def without_example_link(text: str) -> str:
@@ -107,15 +109,16 @@ def concept_name(text: str) -> str:
     name = _bare(without_example_link(name))
     for _ in range(3):
         stripped = name
-        for pattern in LEADING if ANY_LEADING.match(name) else ():
-            if found := pattern.match(stripped):
-                stripped = stripped[found.end() :]
+        for label in LEADING if ANY_LEADING.match(name) else ():
+            leading = label.match(stripped)
+            if leading and any(map(str.isalpha, stripped[leading.end() :])):
+                stripped = stripped[leading.end() :]
         stripped = stripped.strip(BULLETS)
         if not stripped or stripped == name:
             break
         name = stripped
     name = name.rstrip(TRAILING)
-    return _balanced(WHAT_IS.sub("", name) if name.endswith("とは") else name)
+    return _balanced(WHAT_IS.sub("", name))
 
 
 def shortened(text: str, *, limit: int = 40) -> str:
@@ -143,3 +146,53 @@ def _balanced(name: str) -> str:
     if len(name) > 2 and PAIRS.get(name[-1]) == name[0] and name[0] in "「『【" and name.count(name[0]) == 1:
         name = name[1:-1]
     return name.rstrip(TRAILING)
+
+
+NUMBERS = (
+    re.compile(r"(?P<number>\d{1,3}(?:[.-]\d{1,3})*)\s*[.．)）](?:\s+(?=\S)|(?=[^\d\s]))"),
+    re.compile(r"(?P<number>\d{1,3}(?:\.\d{1,3})+)\s+(?=\S)"),
+)
+
+Number = tuple[int, ...]
+
+
+def counting_numbers(titles: Sequence[str]) -> frozenset[Number]:
+    """Returns the numbers that count titles in page order: 1., 2., 3. or 1.1, 1.2.
+
+    Versions do not: they begin with 0, go down, or have no neighbours.
+    """
+    numbers = [_split(title)[0] for title in titles]
+    first = {number: place for place, number in reversed(list(enumerate(numbers))) if number}
+    last = {number: place for place, number in enumerate(numbers)}
+
+    def counts(number: Number) -> bool:
+        outer, place = number[:-1], number[-1]
+        if outer in first:
+            return counts(outer)
+        if (*outer, 0) in first or len(outer) > 1:
+            return False
+        if not outer and (place, 1) in first and (place, 0) not in first:
+            return True
+        if place == 1:
+            return last.get((*outer, 2), -1) > first[number]
+        return (*outer, 1) in first and first.get((*outer, place - 1), len(numbers)) < last[number]
+
+    return frozenset(number for number in first if counts(number))
+
+
+def without_numbering(title: str, counting: frozenset[Number]) -> str:
+    """Returns a title without its number if that is one of those that count."""
+    number, name = _split(title)
+    return name if number in counting else title
+
+
+def without_number(title: str) -> str:
+    """Returns a title without a number at its beginning, whether or not that counts."""
+    return _split(title)[1]
+
+
+def _split(title: str) -> tuple[Number, str]:
+    for form in NUMBERS:
+        if found := form.match(title):
+            return tuple(map(int, re.split("[.-]", found["number"]))), title[found.end() :]
+    return (), title

@@ -2,18 +2,24 @@
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
-from urllib.parse import unquote
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
+from itertools import islice
+from urllib.parse import unquote, urljoin, urlsplit
 
 from bs4 import Tag
 
+from sakuin.knowledge.markdown import linked, with_addresses
+from sakuin.knowledge.names import encoded
+from sakuin.knowledge.page import Explanation
 from sakuin.knowledge.reading.anchors import AnchoredElement
+from sakuin.knowledge.reading.inline import is_note_mark
 from sakuin.knowledge.reading.layout import Layout
 from sakuin.knowledge.reading.names import concept_name, is_label, without_example_link
-from sakuin.knowledge.reading.parsing import attribute, classes
+from sakuin.knowledge.reading.parsing import attribute, classes, written_names
 from sakuin.knowledge.reading.prose import Prose
 from sakuin.knowledge.reading.titles import words_of
-from sakuin.knowledge.reading.tree import HEADINGS, Step, language_of
+from sakuin.knowledge.reading.tree import HEADINGS, Step, is_code_block, language_of, steps
 from sakuin.language.unicode_text import one_line, visible
 
 # A heading inside one of these does not apply to the text after it.
@@ -23,17 +29,55 @@ SECTIONS = frozenset(
 
 BADGE = re.compile(r"badge|number|label|(?:^|[-_ ])(?:no|num|step)(?:$|[-_ ])", re.IGNORECASE)
 
-LONGEST_CLASS = 500  # characters, searched for every text in the element
+MAY_BE_CODE = frozenset({"pre", "listing", "xmp", "plaintext", "div", "table", "code", "samp", "tt"})
+
+# Text before the first heading ends at any heading.
+LEAD_RANK = 7
+
+# A section is a list of links if this share of its text is in links.
+LINKED_SHARE = 0.9
+
+MOST_LABEL_STEPS, LONGEST_SOURCE = 30, 12
+
+# Of links whose address says nothing to a reader elsewhere.
+NO_ADDRESS = frozenset({"javascript", "vbscript", "data", "blob", "about", "file"})
+LINE_BREAKS = re.compile(r"[\t\r\n]")  # which browsers leave out of an address
+LONGEST_ADDRESS = 1000  # characters
+
+# In a text, the place of an explanation that has a text of its own, with its position in the page.
+PLACE = re.compile("\ufddb(\\d+)\ufddc")
 
 
 @dataclass(slots=True)
 class Region:
-    """The text of one element. `outer` is the region around it, `links` are its in-page links."""
+    """The text of one element. `outer` is the region around it, `links` are its in-page links.
+
+    `written`, `linked`: its characters beside those of its title, and those in links. `references`: those of links to
+    parts of other pages.
+    """
 
     prose: Prose
     headings: tuple[str, ...]
     outer: "Region | None"
     links: list[str] = field(default_factory=list)
+    written: int = 0
+    linked: int = 0
+    references: int = 0
+
+    @property
+    def is_bare(self) -> bool:
+        """Whether it has nothing but its title, and perhaps a link to its source."""
+        return self.written == 0 and self.linked <= LONGEST_SOURCE and not PLACE.search(self.prose.text())
+
+    @property
+    def has_references(self) -> bool:
+        """Whether it has nothing but links, most of them to parts of other pages: what a class inherits."""
+        return not self.has_text and self.references > self.linked / 2 and not PLACE.search(self.prose.text())
+
+    @property
+    def has_text(self) -> bool:
+        """Whether it says more than its title and links to other places."""
+        return self.written > 0 and self.linked < LINKED_SHARE * (self.written + self.linked)
 
 
 @dataclass(slots=True)
@@ -45,23 +89,36 @@ class OpenRegion:
     rank: int | None = None
     is_term: bool = False
     started: bool = False
+    is_authored: bool = False
 
 
 class Outline:
-    """The regions of a page by the id of their element, the titles of its headings, and those of rank 1."""
+    """The regions of a page by the id of their element, the titles of its headings, and those of rank 1.
 
-    def __init__(self, found: Sequence[AnchoredElement]) -> None:
+    The text of a heading runs to the next heading of any level, or to the end of its scope. Text after an inner section
+    or a box belongs to the section around it again; where an author's box stood, the text has its place. Text in no
+    section belongs to the `lead`.
+    """
+
+    def __init__(self, found: Sequence[AnchoredElement], root: Tag, lead: Tag, base: str = "") -> None:
         self.regions: dict[int, Region] = {}
         self.titles: list[str] = []
         self.page_titles: list[str] = []
-        self._shapes = {id(anchored.element): anchored.shape for anchored in found}
-        self._open: list[OpenRegion] = []
+        self._found = {id(section.element): section for section in found}
+        self._places = {id(section.element): place for place, section in enumerate(found)}
+        self._lead = lead
+        self._open: list[OpenRegion] = [OpenRegion(Region(Prose(), (), None), root, rank=LEAD_RANK)]
+        self.regions[id(lead)] = self._open[0].region
         self._headings: list[tuple[int, str, int]] = []  # rank, title, serial number
         self._marks: list[int] = []  # the serial number at which each open section began
         self._serial = 0
         self._muted: Tag | None = None
         self._pre: Tag | None = None
         self._code: Tag | None = None
+        self._title: Tag | None = None
+        self._link: Tag | None = None
+        self._linked: Prose | None = None  # the text that the open link is in, if it has an address
+        self._base = base
         self._layout = Layout()
 
     def read(self, page_steps: Iterable[Step]) -> "Outline":
@@ -71,32 +128,40 @@ class Outline:
                 self._enter(step.tag)
             elif step.kind == "close":
                 self._leave(step.tag)
-            elif self._open and self._muted is None:
+            elif self._muted is None:
                 self._text(step)
         return self
 
     def _enter(self, tag: Tag) -> None:
         rank = HEADINGS.get(tag.name)
-        is_found = id(tag) in self._shapes
-        self._end_runs(tag, rank)
-        if is_found or tag.name in SECTIONS:
+        element = self._found.get(id(tag))
+        if rank is not None or tag.name == "dt":
+            self._end_runs(tag, rank)
+        if element is not None or tag.name in SECTIONS:
             self._marks.append(self._serial)
-        last = self._open[-1] if self._open else None
-        is_own = last is None or is_found or (last.is_term and tag.parent is last.tag)
-        prose = last.region.prose if last else None
-        self._layout.enter(tag, prose, is_own=is_own, in_code=self._pre is not None)
-        if is_found:
-            self._begin(tag, rank)
+        last = self._open[-1]
+        is_own = element is not None or (last.is_term and tag.parent is last.tag)
+        self._layout.enter(tag, last.region.prose, is_own=is_own, in_code=self._pre is not None)
+        if element is not None and id(tag) != id(self._lead):
+            self._begin(element, rank)
             self._open[-1].region.prose.depth = self._layout.depth
-        if tag.name == "pre" and self._pre is None:
+        if self._pre is None and tag.name in MAY_BE_CODE and is_code_block(tag):
             self._pre = tag
         if tag.name == "code" and self._code is None and "math" not in classes(tag):
             self._code = tag
-        if self._pre is not None and self._open and (tag is self._pre or is_found):
+        if self._pre is not None and (tag is self._pre or element is not None):
             self._open[-1].region.prose.begin_code(language_of(self._pre))
+        if self._title is None and element is not None and element.shape != "element":
+            self._title = tag
+        if self._link is None and tag.name == "a" and attribute(tag, "href"):
+            self._link = tag
+            others = (self._title, self._code, self._pre, self._muted, self._layout.heading)
+            if all(each is None for each in others) and (address := address_of(tag, self._base)):
+                self._linked = self._open[-1].region.prose
+                self._linked.open_link(address)
         if rank is not None:
             self._note_heading(tag, rank)
-        if self._muted is not None or not self._open:
+        if self._muted is not None:
             return
         if self._pre is not None:
             self._muted = tag if tag.name == "button" else None
@@ -110,43 +175,61 @@ class Outline:
                 each.region.prose.end_code()
         self._muted = None if tag is self._muted else self._muted
         self._code = None if tag is self._code else self._code
+        self._title = None if tag is self._title else self._title
+        if tag is self._link:
+            if self._linked is not None:
+                self._linked.close_link()
+            self._link = self._linked = None
         is_wrapper = False  # around nothing but a heading, whose text follows
-        while self._open and self._open[-1].tag is tag:
+        while len(self._open) > 1 and self._open[-1].tag is tag:
             ending = self._open[-1]
             if ending.rank is not None and not ending.started and tag.parent is not None and tag.name != "body":
                 ending.tag, is_wrapper = tag.parent, True
             else:
                 self._open.pop()
-        if tag.name in SECTIONS or id(tag) in self._shapes:
+        if tag.name in SECTIONS or id(tag) in self._found:
             mark = self._marks.pop()
             if tag.name not in HEADINGS and not is_wrapper:
                 self._headings = [heading for heading in self._headings if heading[2] <= mark]
-        prose = self._open[-1].region.prose if self._open else None
-        self._layout.leave(tag, prose, in_code=self._pre is not None)
+        self._layout.leave(tag, self._open[-1].region.prose, in_code=self._pre is not None)
 
     def _end_runs(self, tag: Tag, rank: int | None) -> None:
-        """Ends the region of a heading at a heading of its rank, at the next anchor or at the footer."""
-        if not self._open:
-            return
-        last = self._open[-1]
-        if (
-            last.rank is not None
-            and ((rank is not None and rank <= last.rank) or id(tag) in self._shapes or tag.name == "footer")
-        ) or (last.is_term and (id(tag) in self._shapes or (tag.name == "dt" and tag.parent is last.tag))):
+        """Ends the regions of the headings and the term before a heading or a term."""
+        section = self._found.get(id(tag))
+        is_section = section is not None and section.shape == "heading"
+        while len(self._open) > 1 and rank is not None:
+            last = self._open[-1]
+            is_over = last.tag is section.scope if section is not None and is_section else rank <= (last.rank or 0)
+            if last.rank is None or not is_over:
+                break
             self._open.pop()
+        last = self._open[-1]
+        if tag.name == "dt" and last.is_term and tag.parent is last.tag:
+            before = tag.find_previous_sibling()
+            if (section is not None and section.is_authored) or before is None or before.name != "dt":
+                self._open.pop()  # else another name of the same
 
-    def _begin(self, tag: Tag, rank: int | None) -> None:
-        shape = self._shapes[id(tag)]
+    def _begin(self, found: AnchoredElement, rank: int | None) -> None:
+        around = self._open[-1]
+        if found.is_authored and found.shape != "heading":
+            around.region.prose.add_mark(f"\ufddb{self._places[id(found.element)]}\ufddc")
+        around.started = True
         path = tuple(title for level, title, _ in self._headings if rank is None or level < rank)
-        region = Region(Prose(), path, self._open[-1].region if self._open else None)
-        self.regions[id(tag)] = region
-        if shape == "element" or tag.parent is None:
-            self._open.append(OpenRegion(region, tag))
-        else:
-            self._open.append(OpenRegion(region, tag.parent, rank=rank, is_term=shape == "term"))
+        region = Region(Prose(), path, around.region)
+        self.regions[id(found.element)] = region
+        self._open.append(
+            OpenRegion(
+                region,
+                found.scope or found.element,
+                rank=rank if found.shape == "heading" else None,
+                is_term=found.shape == "term",
+                is_authored=found.is_authored,
+            )
+        )
 
     def _note_heading(self, tag: Tag, rank: int) -> None:
-        title = self._heading_title(tag)
+        section = self._found.get(id(tag))
+        title = section.title if section is not None and not section.is_authored else concept_name(words_of(tag))
         self._serial += 1
         self._headings = [heading for heading in self._headings if heading[0] < rank]
         if title:
@@ -154,27 +237,38 @@ class Outline:
             self.titles.append(title)
             self.page_titles += [title] * (rank == 1)
 
-    def _heading_title(self, tag: Tag) -> str:
-        return concept_name(words_of(tag))
-
     def _note_link(self, tag: Tag) -> None:
         fragment = fragment_of(tag)
         if not fragment:
             return
         self._open[-1].region.links.append(fragment)
-        label = one_line("".join(child for child in tag.contents if isinstance(child, str)))
-        if not without_example_link(" " + label).strip() or (is_label(label) and not label.isalnum()):
-            self._muted = tag
+        label = one_line("".join(step.text for step in islice(steps(tag), MOST_LABEL_STEPS)))
+        is_note = _is_in_note_mark(tag)
+        # The link at a heading, such as ¶; in a box also one to its example.
+        is_furniture = not any(map(str.isalnum, label))
+        if self._open[-1].is_authored and not label.isalnum():
+            is_furniture = is_label(label) or not without_example_link(" " + label).strip()
+        self._muted = tag if is_furniture and not is_note else None
 
     def _text(self, step: Step) -> None:
         current = self._open[-1]
-        if current.rank is not None and not current.started and step.text.strip() and not _inside_heading(step.tag):
+        if self._title is None and any(map(str.isalnum, step.text)):
             current.started = True
+            if self._link is None:
+                current.region.written += len(step.text.strip())
+            else:
+                length = len(step.text.strip())
+                current.region.linked += length
+                current.region.references += length * (attribute(self._link, "href").find("#") > 0)
         text = step.text
-        names = attribute(step.tag, "class") if self._pre is None else ""
-        if names and BADGE.search(names[:LONGEST_CLASS]) and is_label(text):
+        if self._pre is None and _is_badge(written_names(step.tag)) and is_label(text):
             text += " "  # the badge "例1" is separate from the text after it
         current.region.prose.add(text, is_code=self._code is not None)
+
+
+@lru_cache(maxsize=4096)
+def _is_badge(names: str) -> bool:
+    return BADGE.search(names) is not None
 
 
 def fragment_of(tag: Tag) -> str:
@@ -183,12 +277,38 @@ def fragment_of(tag: Tag) -> str:
     return visible(unquote(href[1:].partition(":~:")[0])) if href.startswith("#") else ""
 
 
-def _inside_heading(tag: Tag) -> bool:
-    outer: Tag | None = tag
-    for _ in range(6):
-        if outer is None:
-            return False
-        if outer.name in HEADINGS:
-            return True
-        outer = outer.parent
-    return False
+def _is_in_note_mark(tag: Tag) -> bool:
+    return is_note_mark(tag) or (tag.parent is not None and is_note_mark(tag.parent))
+
+
+def address_of(tag: Tag, base: str) -> str:
+    """Returns the address that a link leads to, out of its page; empty for any other link and the mark of a note."""
+    href = LINE_BREAKS.sub("", attribute(tag, "href")).strip()
+    try:
+        address = urljoin(base, href)
+        scheme = urlsplit(address).scheme
+    except ValueError:
+        return ""
+    is_inside = not href or href.startswith("#") or ("#" in href and _is_in_note_mark(tag))
+    if is_inside or scheme in NO_ADDRESS or len(address) > LONGEST_ADDRESS:
+        return ""
+    return "".join(each if each in "#?%" else encoded(each) for each in address)
+
+
+def without_places(text: str) -> str:
+    """Returns a text without the places of other explanations and the addresses of links."""
+    return with_addresses(PLACE.sub("", text))
+
+
+def with_links(found: Sequence[AnchoredElement], explanations: Sequence[Explanation]) -> tuple[Explanation, ...]:
+    """Returns the explanations with a link to each other explanation that stood in their texts."""
+    titles = {each.anchor: each.title for each in explanations}
+
+    def link(place: re.Match[str]) -> str:
+        anchor = found[int(place[1])].anchor
+        return linked(titles[anchor], f"#{anchor}") if anchor in titles else ""
+
+    return tuple(
+        replace(each, content=PLACE.sub(link, each.content)) if PLACE.search(each.content) else each
+        for each in explanations
+    )

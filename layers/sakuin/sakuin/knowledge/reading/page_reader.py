@@ -2,7 +2,8 @@
 
 import gc
 import re
-from collections.abc import Iterator, Sequence
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 
@@ -10,28 +11,27 @@ from bs4 import Tag
 
 from sakuin.errors import UnreadablePage
 from sakuin.knowledge.markdown import plain_text
-from sakuin.knowledge.page import DEFAULT_BOX_SELECTORS, Explanation, Page, UnnamedBox, type_of_anchor
+from sakuin.knowledge.page import DEFAULT_BOX_SELECTORS, Explanation, Page, type_of_anchor
 from sakuin.knowledge.reading.anchors import AnchoredElement, anchored_elements
-from sakuin.knowledge.reading.boxes import unnamed_boxes
+from sakuin.knowledge.reading.boxes import names_exercise, unnamed_boxes
 from sakuin.knowledge.reading.decoding import html_text
 from sakuin.knowledge.reading.examples import illustrated
-from sakuin.knowledge.reading.names import concept_name
-from sakuin.knowledge.reading.numbering import Number, counting_numbers, without_numbering
-from sakuin.knowledge.reading.outline import Outline, fragment_of
-from sakuin.knowledge.reading.parsing import attribute, parsed
+from sakuin.knowledge.reading.names import Number, concept_name, counting_numbers, without_numbering
+from sakuin.knowledge.reading.outline import Outline, Region, fragment_of, with_links, without_places
+from sakuin.knowledge.reading.parsing import attribute, parsed, with_ruby_closed
 from sakuin.knowledge.reading.sections.anchors import (
+    add_small_sections,
     first_of_duplicates,
-    has_ids_of_a_generator,
-    section_content,
     section_title,
     sections_of,
     unanchored_headings,
 )
-from sakuin.knowledge.reading.sections.content import FURNITURE_TITLE, TEMPLATE, main_content
-from sakuin.knowledge.reading.sections.outline import SectionOutline
+from sakuin.knowledge.reading.sections.books import books
+from sakuin.knowledge.reading.sections.content import TEMPLATE, main_content
+from sakuin.knowledge.reading.sections.notes import put_notes_in_place
 from sakuin.knowledge.reading.sections.settings import PageSettings, page_settings
 from sakuin.knowledge.reading.titles import title_of, with_parents
-from sakuin.knowledge.reading.tree import Step, steps
+from sakuin.knowledge.reading.tree import reveal_panels, steps
 from sakuin.language.unicode_text import one_line
 from sakuin.texts.catalogue import coded
 
@@ -78,28 +78,35 @@ def read_page(
     `sakuin:category` and so on take precedence.
     """
     text = html_text(html)
-    root, tags, ids = parsed(text)
+    root, tags, ids = parsed(with_ruby_closed(text))
     if (many := sum(type_of_anchor(id) is not None for id in ids)) > most_explanations:
         raise UnreadablePage(coded("page.many_ids", count=many, most=most_explanations))
+    reveal_panels(tags)
+    put_notes_in_place(tags)
     page_steps = list(steps(root))
     meta, own = _meta(tags)
-    settings = page_settings(own)
-    elements: Sequence[AnchoredElement] = anchored_elements(page_steps) if many and not settings.by_headings else ()
-    by_headings = not elements or has_ids_of_a_generator(elements)
-    outline: Outline
-    if by_headings:
-        elements, outline = _sections(tags, page_steps, ids, settings)
-        elements = [] if TEMPLATE.match(text) else elements
-        if len(elements) > most_explanations:
-            raise UnreadablePage(coded("page.many_headings", count=len(elements), most=most_explanations))
-    else:
-        outline = Outline(elements).read(page_steps)
-    explanations = _explanations(elements, outline)
+    settings = page_settings(own, root)
+    authored, places = anchored_elements(page_steps) if many and settings.index != "headings" else ([], frozenset())
+    written = _written_title(tags)
+    content, left_out = main_content(page_steps, settings, authored, written)
+    elements, lead = sections_of(content, authored, first_of_duplicates(tags, ids), settings, written)
+    base = next((attribute(tag, "href").strip() for tag in tags if tag.name == "base" and "href" in tag.attrs), "")
+    outline = Outline(elements, page_steps[0].tag, lead, base)
+    outline.read(content[1:])
+    regions = {each.anchor: outline.regions[id(each.element)] for each in elements}
+    added = add_small_sections(elements, regions)
+    dropped: defaultdict[str | None, list[AnchoredElement]] = defaultdict(list)
+    for each in (each for each in elements if each.anchor not in added):
+        reason = "template" if TEMPLATE.match(text) else _left_out(each, regions[each.anchor], settings)
+        dropped[reason].append(each)
+    kept = dropped.pop(None, [])
+    if len(kept) > most_explanations:
+        raise UnreadablePage(coded("page.many_headings", count=len(kept), most=most_explanations))
+    explanations = _explanations(elements, kept, regions)
     counting = counting_numbers(outline.titles) | counting_numbers([each.title for each in explanations])
     if counting:
         explanations = tuple(_without_numbering(each, counting) for each in explanations)
-    if by_headings:
-        explanations = with_parents(explanations)
+    explanations = with_links(elements, with_parents(explanations))
     return Page(
         title=without_numbering(_title(tags, outline), counting),
         explanations=explanations,
@@ -108,62 +115,60 @@ def read_page(
         prerequisites=_listed(meta.get("prerequisites", "")),
         ids=ids,
         links=_links(tags),
-        unnamed_boxes=_unnamed_boxes(root, page_steps, () if by_headings else elements, box_selectors),
+        unnamed_boxes=unnamed_boxes(root, page_steps, authored, box_selectors),
         language=_language(tags),
-        by_headings=by_headings,
-        unanchored_headings=unanchored_headings(elements, explanations) if by_headings else (),
+        by_headings=not authored,
+        places=places,
+        unanchored_headings=() if authored else unanchored_headings(kept, explanations),
         problems=settings.problems,
+        words=books(tags, page_steps, content, left_out, regions, dropped, explanations),
     )
 
 
-def _unnamed_boxes(
-    root: Tag, page_steps: Sequence[Step], found: Sequence[AnchoredElement], selectors: Sequence[str]
-) -> tuple[UnnamedBox, ...]:
-    # Sphinx describes a method in `<dl class="method">`, which is no box.
-    boxes = page_steps if found else [step for step in page_steps if step.tag.name != "dl"]
-    return unnamed_boxes(root, boxes, found, selectors)
+def _left_out(section: AnchoredElement, region: Region, settings: PageSettings) -> str | None:
+    """Returns why a section is no explanation, None if it is one.
+
+    It is one of an author, or has more text than its title and links.
+    """
+    if section.is_authored:
+        return None
+    if settings.index == "ids":
+        return "setting"
+    if not region.has_text:
+        return "menu" if region.linked else ""
+    lines = plain_text(region.prose.text()).split("\n")
+    is_more = section.shape == "element" or any(concept_name(line) != section.title for line in lines)
+    return None if is_more else ""
 
 
-def _sections(
-    tags: Sequence[Tag], page_steps: Sequence[Step], ids: Sequence[str], settings: PageSettings
-) -> tuple[list[AnchoredElement], Outline]:
-    content = main_content(page_steps, settings)
-    sections = sections_of(content, first_of_duplicates(tags, ids), settings, _written_title(tags))
-    outline = SectionOutline(sections, content[0].tag)
-    outline.read(content)
-    return [section for section in sections if outline.has_text(section) and _is_explanation(section, outline)], outline
-
-
-def _is_explanation(section: AnchoredElement, outline: Outline) -> bool:
-    """Returns whether a heading has more text than its title, and is not about those who pay for the site."""
-    lines = plain_text(outline.regions[id(section.element)].prose.text()).split("\n")
-    says_more = section.shape == "element" or any(concept_name(line) != section.title for line in lines)
-    return says_more and FURNITURE_TITLE.fullmatch(section.title) is None
-
-
-def _explanations(found: Sequence[AnchoredElement], outline: Outline) -> tuple[Explanation, ...]:
-    texts = {key: region.prose.text() for key, region in outline.regions.items()}
+def _explanations(
+    found: Sequence[AnchoredElement], kept: Sequence[AnchoredElement], regions: Mapping[str, Region]
+) -> tuple[Explanation, ...]:
+    """Returns the explanations of the `kept` elements, with places of others in their texts."""
+    texts = {each.anchor: regions[each.anchor].prose.text() for each in kept}
     if (length := sum(map(len, texts.values()))) > MOST_CHARACTERS:
         raise UnreadablePage(coded("page.long", count=length, most=MOST_CHARACTERS))
-    regions = {anchored.anchor: outline.regions[id(anchored.element)] for anchored in found}
-    concepts_of = illustrated(found, regions)
+    authored = [each for each in found if each.is_authored]
+    concepts_of = illustrated(authored or kept, {each.anchor: regions[each.anchor] for each in authored or kept})
     explanations = []
-    for position, anchored in enumerate(found):
-        content = texts[id(anchored.element)]
-        if anchored.scope is not None:
-            content = section_content(anchored, content)
-            title = section_title(anchored, plain_text(content))
+    for position, section in enumerate(kept):
+        content = texts[section.anchor]
+        headings = regions[section.anchor].headings
+        if section.is_authored:
+            title = title_of(section, plain_text(without_places(content)))
         else:
-            title = title_of(anchored, plain_text(content))
+            title = section_title(section, plain_text(content))
+        is_exercise = bool(authored) and not section.is_authored and any(map(names_exercise, (title, *headings)))
         explanations.append(
             Explanation(
-                anchor=anchored.anchor,
-                type=anchored.type,
+                anchor=section.anchor,
+                type="example" if is_exercise else section.type,
                 title=title,
                 content=content or title,
                 position=position,
-                headings=regions[anchored.anchor].headings,
-                illustrates=concepts_of.get(anchored.anchor, ()),
+                headings=headings,
+                illustrates=concepts_of.get(section.anchor, ()),
+                is_section=not section.is_authored,
             )
         )
     return tuple(explanations)

@@ -1,6 +1,8 @@
 """The HTML parser: the tree of a page without opaque elements, and all its ids."""
 
+import re
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import Any, cast
 
 from bs4 import BeautifulSoup, Tag
@@ -8,14 +10,15 @@ from bs4.builder._lxml import LXMLTreeBuilder
 from bs4.element import NavigableString, PageElement
 
 from sakuin.errors import UnreadablePage
+from sakuin.knowledge.reading.rules import names
 from sakuin.language.unicode_text import nfc
 from sakuin.texts.catalogue import coded
 
-# Their content is never text of the page.
-OPAQUE = frozenset(
-    {"svg", "style", "script", "template", "noscript", "iframe", "object", "canvas", "video", "audio"}
-    | {"textarea", "select", "datalist", "noframes", "noembed"}
-)
+OPAQUE = names("opaque")
+
+OF_OTHER_NAMESPACES = names("of_other_namespaces")
+
+RUBY_PART = re.compile(r"<(?P<slash>/?)(?P<name>ruby|rb|rt|rtc|rp)\b[^>]*>", re.IGNORECASE)
 
 # Typical pages have some thousands. Each takes about a kilobyte and 0.1 ms.
 MOST_ELEMENTS = 200_000
@@ -50,6 +53,7 @@ class LeanTreeBuilder(LXMLTreeBuilder):
         self.elements: list[Tag] = []
         self._count = 0
         self._opaque: list[str] = []
+        self._is_label = False  # in the title of an `svg`
         self._open: list[Tag] = []
         self._kinds: list[type[NavigableString]] = []  # of the strings in those of them that have their own
         self._preserved = 0  # how many of them keep white space
@@ -70,18 +74,23 @@ class LeanTreeBuilder(LXMLTreeBuilder):
 
     def start(self, tag: str | bytes, attrs: Mapping[Any, Any], nsmap: Mapping[Any, Any] | None = None) -> None:
         name = str(tag)
+        if ":" in name and (local := name.rpartition(":")[2]) in OF_OTHER_NAMESPACES:
+            name = local
         self._count += 1
         if self._count > MOST_ELEMENTS:
             raise UnreadablePage(coded("page.many_elements", most=MOST_ELEMENTS))
         if "id" in attrs and attrs["id"] and not (self._opaque and self._opaque[0] in INERT):
             self.ids.append(nfc(str(attrs["id"])))
         if self._opaque:
+            self._is_label = self._opaque == ["svg"] and name == "title"
             self._opaque.append(name)
             return
         if self._texts:
             self._end_text()
         # lxml makes a dict for each element with attributes, and one object without any for all others.
         element = LeanTag(name, attrs if attrs else {})
+        if attrs and _preserves(element.attrs):
+            self._preserved += 1
         if name in self._special:
             self._start_special(element)
         self._append(element)
@@ -101,11 +110,15 @@ class LeanTreeBuilder(LXMLTreeBuilder):
     def end(self, tag: str | bytes) -> None:
         if self._opaque:
             self._opaque.pop()
+            self._is_label = False
             if self._opaque:
                 return
         if self._texts:
             self._end_text()
-        name = self._open.pop().name
+        element = self._open.pop()
+        name = element.name
+        if element.attrs and _preserves(element.attrs):
+            self._preserved -= 1
         if name in self._special:
             if name in self.string_containers:
                 self._kinds.pop()
@@ -114,6 +127,8 @@ class LeanTreeBuilder(LXMLTreeBuilder):
     def data(self, data: str | bytes) -> None:
         if not self._opaque:
             self._texts.append(str(data))
+        elif self._is_label:  # what an image shows
+            self._open[-1].attrs.setdefault("aria-label", str(data))
 
     def comment(self, text: str | bytes) -> None:
         """Ignores a comment."""
@@ -158,15 +173,50 @@ def parsed(text: str) -> tuple[Tag, list[Tag], tuple[str, ...]]:
     return soup, builder.elements, tuple(builder.ids)
 
 
+def with_ruby_closed(text: str) -> str:
+    """Returns HTML in which each part of a ruby ends before the next: without end tags, the parser nests them."""
+    if "<rt" not in text and "<RT" not in text:
+        return text
+    opened = ""
+
+    def closed(tag: re.Match[str]) -> str:
+        nonlocal opened
+        before, name = opened, tag["name"].lower()
+        opened = "" if tag["slash"] or name == "ruby" else name
+        return f"</{before}>{tag[0]}" if before and (not tag["slash"] or name == "ruby") else tag[0]
+
+    return RUBY_PART.sub(closed, text)
+
+
+# Of names in an attribute, in characters: they are keys of caches.
+_LONGEST_NAMES = 2000
+
+
 def attribute(tag: Tag, name: str) -> str:
     """Returns the value of an attribute, empty if there is none."""
     # Every builder here keeps values as they are written.
     return tag.attrs.get(name, "")  # type: ignore[return-value]
 
 
+def written_names(tag: Tag, name: str = "class") -> str:
+    """Returns the value of an attribute that contains names, cut so that it may be the key of a cache."""
+    return attribute(tag, name)[:_LONGEST_NAMES]
+
+
 def classes(tag: Tag) -> frozenset[str]:
     """Returns the class names of an element."""
-    return frozenset(attribute(tag, "class").split())
+    return _class_names(written_names(tag))
+
+
+@lru_cache(maxsize=1024)
+def _class_names(value: str) -> frozenset[str]:
+    return frozenset(value.split())
+
+
+def _preserves(attrs: Mapping[Any, Any]) -> bool:
+    """Returns whether the style of an element keeps its white space, as in the fragments of Doxygen."""
+    is_code = "class" in attrs and str(attrs["class"]).startswith(("fragment", "blob-code"))
+    return is_code or ("style" in attrs and "white-space" in attrs["style"])
 
 
 def _is_math_script(name: str, attrs: Mapping[Any, Any]) -> bool:

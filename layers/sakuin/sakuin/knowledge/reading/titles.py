@@ -2,7 +2,7 @@
 
 import re
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import islice
 
@@ -11,6 +11,7 @@ from bs4 import Tag
 from sakuin.knowledge.markdown import without_code
 from sakuin.knowledge.page import Explanation
 from sakuin.knowledge.reading.anchors import AnchoredElement
+from sakuin.knowledge.reading.inline import is_inline, is_note_mark, is_struck, marks_of, without_gaps
 from sakuin.knowledge.reading.names import (
     concept_name,
     is_generic,
@@ -18,35 +19,40 @@ from sakuin.knowledge.reading.names import (
     is_label_alone,
     shortened,
     without_example_link,
+    without_number,
 )
-from sakuin.knowledge.reading.numbering import without_number
 from sakuin.knowledge.reading.parsing import attribute, classes
-from sakuin.knowledge.reading.prose import raised
+from sakuin.knowledge.reading.rules import names
 from sakuin.knowledge.reading.tree import HEADINGS, Step, begins_with_text, steps
 from sakuin.language.unicode_text import one_line
 
-GENERIC = frozenset(
-    {"added", "changed", "fixed", "removed", "deprecated", "security", "features", "new features", "bug fixes"}
-    | {"bugfixes", "fixes", "breaking changes", "changes", "improvements", "enhancements", "deprecations", "removals"}
-    | {"example", "examples", "usage", "parameters", "arguments", "options", "returns", "notes", "overview", "syntax"}
-    | {"追加", "変更", "修正", "削除", "使い方", "引数", "戻り値", "概要", "構文"}
-)
+GENERIC = names("titles_generic")
 
 # "0.40.0 (October 15, 2024)", "[1.2.0] - 2024-10-15", "Version 2.1"
 VERSION = re.compile(r"[\[(]?(?P<version>(?:v|version )?\d+(?:\.\d+)+[\w.+-]*)", re.IGNORECASE)
+
+NAMES_SOMETHING = re.compile(r"[^\W\d_]|[^\w\s.,:;()\[\]-]")
+
+WORDS = re.compile(r"\w")
+
+ADDITION = re.compile(r"[(（][^()（）]*[)）]\W*")
+
+# "2.", "(3)"
+LONE_NUMBER = re.compile(r"\W*\d{1,4}\W*")
 
 LONGEST_PARENT = 60  # characters
 
 
 def with_parents(explanations: Sequence[Explanation]) -> tuple[Explanation, ...]:
-    """Returns the explanations; generic titles, and those under several headings, become "0.40.0 › Fixed"."""
+    """Returns the explanations; generic titles of sections, and those under several headings: "0.40.0 › Fixed"."""
     parents = defaultdict(set)
     for each in explanations:
         parents[each.title].add(each.headings[-1:])
     return tuple(
         replace(each, title=f"{_short(each.headings[-1])} › {each.title}")
-        if each.headings[-1:] not in ((), (each.title,))
-        and (len(parents[each.title]) > 1 or each.title.casefold() in GENERIC)
+        if each.is_section
+        and each.headings[-1:] not in ((), (each.title,))
+        and (len(parents[each.title]) > 1 or each.title.casefold() in GENERIC or LONE_NUMBER.fullmatch(each.title))
         else each
         for each in explanations
     )
@@ -89,14 +95,38 @@ def title_of(anchored: AnchoredElement, content: str) -> str:
 
 def words_of(tag: Tag) -> str:
     """Returns the text of a title on one line, without badges ("例1") and link labels ("→ 例1")."""
-    words: list[str] = []
-    for step in islice(steps(tag), TITLE_STEPS):
-        if step.kind != "text":
-            words.append(raised(step.tag)[step.kind == "close"])
-        elif not _is_furniture(step, tag, first=not "".join(words).strip()):
+    return title_words(
+        islice(steps(tag), TITLE_STEPS), lambda step, words: _is_furniture(step, tag, first=not words.strip())
+    )
+
+
+def title_words(title_steps: Iterable[Step], is_left_out: Callable[[Step, str], bool]) -> str:
+    """Returns the words of a title on one line, without marks of notes and without struck-out words among others.
+
+    `is_left_out` is asked about each text and the words before it.
+    """
+    all_steps = tuple(title_steps)
+    words = ""
+    skipped: Tag | None = None
+    for step in all_steps:
+        if skipped is not None:
+            skipped = None if step.kind == "close" and step.tag is skipped else skipped
+        elif step.kind == "text":
             # Cut, since nested headings read the same text several times.
-            words.append(step.text[:LONGEST_TITLE_TEXT])
-    return one_line("".join(words))
+            words += "" if is_left_out(step, words) else step.text[:LONGEST_TITLE_TEXT]
+        elif not is_inline(step.tag):
+            words += " "
+        elif step.kind == "open" and (is_note_mark(step.tag) or is_struck(step.tag)):
+            skipped = step.tag
+        else:
+            words += marks_of(step.tag)[step.kind == "close"]
+    title = one_line(without_gaps(words))
+    # The label before a lone number or an addition names it: "Theorem 1.1.1.", "Theorem 2 (Pump)".
+    return (
+        title
+        if NAMES_SOMETHING.search(title) and not ADDITION.fullmatch(title)
+        else one_line("".join(step.text for step in all_steps if step.tag.name != "a" or WORDS.search(step.text)))
+    )
 
 
 def _candidates(anchored: AnchoredElement, content: str) -> Iterator[str]:

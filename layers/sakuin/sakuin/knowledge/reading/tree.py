@@ -1,22 +1,24 @@
 """The tree of a page in reading order: elements that open and close, visible text, and the language of code."""
 
 import re
-from collections.abc import Iterator
+from collections import deque
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from itertools import islice
-from typing import Literal, NamedTuple
+from typing import Literal
 
 from bs4 import Tag
 from bs4.element import NavigableString, PreformattedString
 
 from sakuin.knowledge.reading.mathematics import MATHEMATICS, rendered_tex
 from sakuin.knowledge.reading.parsing import OPAQUE, attribute, classes
+from sakuin.knowledge.reading.rules import names
 
-# Numbers of lines by Pygments, Rouge, Chroma, GitHub, Prism and highlight.js; buttons that copy.
-ADDED = frozenset(
-    {"linenos", "linenodiv", "lineno", "rouge-gutter", "gutter", "lnt", "ln", "blob-num", "line-numbers-rows"}
-    | {"hljs-ln-numbers", "linenumber", "react-syntax-highlighter-line-number"}
-    | {"copybtn", "copy-button", "clipboard-button", "md-clipboard", "copy-code-button"}
-)
+NUMBERS = names("tree_numbers")
+MOST_NUMBERS = 1000
+
+COPIES = names("tree_copies")
+ADDED = NUMBERS | COPIES
 
 # How many elements around the lines may name their language: Sphinx and Rouge have two.
 MOST_WRAPPERS = 3
@@ -45,23 +47,55 @@ def language_of(pre: Tag) -> str:
     return ""
 
 
+CODE_STYLE = re.compile(r"white-space\s*:\s*pre(?!-line)", re.IGNORECASE)
+CODE_CLASSES = frozenset({"whitespace-pre", "whitespace-pre-wrap"})
+
+
+def is_code_block(tag: Tag) -> bool:
+    """Returns whether white space counts in an element.
+
+    Other blocks than `pre`: the fragments of Doxygen, files of GitHub, code of several lines in a line of its own.
+    """
+    name = tag.name
+    if name in ("pre", "listing", "xmp", "plaintext"):
+        return True
+    if name == "div":
+        return attribute(tag, "class") == "fragment" and tag.find("div", class_="line", recursive=False) is not None
+    if name == "table":
+        return "highlight" in classes(tag) and tag.find("td", class_="blob-code") is not None
+    if name not in ("code", "samp", "tt"):
+        return False
+    is_preformatted = CODE_STYLE.search(attribute(tag, "style")) or not CODE_CLASSES.isdisjoint(classes(tag))
+    return tag.find("br") is not None or (bool(is_preformatted) and "\n" in tag.get_text())
+
+
 HEADINGS = {f"h{rank}": rank for rank in range(1, 7)}
 
 # Not part of the text, or rendered by the browser in another way. A head is read: without a body tag, the parser leaves
 # `main` in it.
-SKIPPED = OPAQUE | {"title", "nav", "rp", "rt", "dialog", "menu", "option", "annotation", "annotation-xml"}
+SKIPPED = OPAQUE | {"title", "nav", "rp", "rt", "rtc", "dialog", "menu", "option", "annotation", "annotation-xml"}
 
 # All other elements without an attribute are text.
 LOOKED_AT = SKIPPED | MATHEMATICS
 
-MOST_TABS = 40
+# Of a cell with nothing but icons.
+MOST_ICON_PARTS, LONGEST_ICON = 30, 40
+NO_ICONS = MATHEMATICS | {"input", "table", "pre"}
+FOR_SCREEN_READERS = frozenset({"sr-only", "visually-hidden", "screen-reader-text", "visuallyhidden"})
+ICONS = (
+    ("✓", re.compile(r"(?:^|[\s_-])(?:check|checkmark|tick|yes|ok)(?=$|[\s_-])")),
+    ("✗", re.compile(r"(?:^|[\s_-])(?:times|xmark|x|cross|remove|close|no)(?=$|[\s_-])")),
+)
 
-HIDING = frozenset({"hidden", "aria-hidden", "style", "class"})
+PANEL = re.compile(r"(?:^|[\s_-])tabs?[_-]?(?:panel|pane)(?=$|\s)", re.IGNORECASE)
+
+HIDING = frozenset({"hidden", "style", "class"})
 HIDING_STYLE = re.compile(r"(?:^|;)\s*(?:display\s*:\s*none|visibility\s*:\s*hidden)\b", re.IGNORECASE)
 
 
-class Step(NamedTuple):
-    """`tag` opens, closes, or contains `text`."""
+@dataclass(eq=False, slots=True)
+class Step:
+    """`tag` opens, closes, or contains `text`. A page has many thousands: a frozen one takes twice the time to make."""
 
     kind: Literal["open", "close", "text"]
     tag: Tag
@@ -76,6 +110,9 @@ def steps(root: Tag) -> Iterator[Step]:
         parent, children = path[-1]
         for child in children:
             if isinstance(child, Tag):
+                if child.name in ("td", "th") and (label := icon_label(child)) and not is_hidden(child):
+                    yield from (Step("open", child), Step("text", child, label), Step("close", child))
+                    continue
                 if not child.attrs and child.name not in LOOKED_AT:
                     yield Step("open", child)
                     path.append((child, iter(child.contents)))
@@ -94,17 +131,52 @@ def steps(root: Tag) -> Iterator[Step]:
             yield Step("close", parent)
 
 
+def icon_label(cell: Tag) -> str:
+    """Returns what the icons of a cell without text show: words for screen readers, a label, a sign or a known icon."""
+    if not cell.contents or (isinstance(cell.contents[0], NavigableString) and cell.contents[0].strip()):
+        return ""
+    labels: dict[str, list[str]] = {"spoken": [], "label": [], "sign": [], "icon": []}
+    for tag, is_silent in islice(_shown_inside(cell), MOST_ICON_PARTS):
+        words = "".join(child for child in tag.contents if type(child) is NavigableString).strip()
+        if words and not is_silent and FOR_SCREEN_READERS.isdisjoint(classes(tag)):
+            return ""
+        if tag.name in NO_ICONS:
+            return ""
+        labels["sign" if is_silent else "spoken"].append(words)
+        if tag is not cell:
+            labels["label"] += (attribute(tag, name).strip() for name in ("aria-label", "title"))
+            labels["icon"] += (sign for sign, names in ICONS if names.search(attribute(tag, "class")))
+    label = next((word for words in labels.values() for word in words if word), "")
+    return label if len(label) <= LONGEST_ICON else ""
+
+
+def _shown_inside(cell: Tag) -> Iterator[tuple[Tag, bool]]:
+    """Yields the elements of a cell that a person sees, and whether screen readers leave them out."""
+    waiting = deque([(cell, False)])
+    while waiting:
+        tag, is_silent = waiting.popleft()
+        yield tag, is_silent
+        for child in tag.contents:
+            if isinstance(child, Tag) and (child.name == "svg" or not _is_unseen(child)):
+                waiting.append((child, is_silent or attribute(child, "aria-hidden").lower() == "true"))
+
+
 def begins_with_text(tag: Tag) -> bool:
     """Returns whether there is text near the beginning of an element. Bounded, since pages may nest without limit."""
     return any(step.kind == "text" and step.text.strip() for step in islice(steps(tag), 20))
 
 
-def is_tab(tag: Tag) -> bool:
-    """Returns whether an element is a panel of tabs: a click shows it in the place of the panel beside it."""
-    if attribute(tag, "role") != "tabpanel" or tag.parent is None:
-        return False
-    beside = (panel for panel in islice(tag.parent.children, MOST_TABS) if isinstance(panel, Tag))
-    return any(attribute(panel, "role") == "tabpanel" and "hidden" not in panel.attrs for panel in beside)
+def reveal_panels(tags: Sequence[Tag]) -> None:
+    """Shows what a click on the page shows: panels of several tabs, and what a button controls or stands above."""
+    marked = [tag for tag in tags if tag.attrs]
+    tabs = [tag for tag in marked if attribute(tag, "role") == "tabpanel" or PANEL.search(attribute(tag, "class"))]
+    tabs += [tag for tag in marked if tag.name.endswith("-tab-panel")]
+    controlled = {name for tag in marked for name in attribute(tag, "aria-controls").split()}
+    panels = [tag for tag in marked if attribute(tag, "id") in controlled]
+    above = [tag for tag in marked if "aria-expanded" in tag.attrs and "aria-controls" not in tag.attrs]
+    panels += filter(None, (tag.find_next_sibling() for tag in above))
+    for tag in (*(tabs if len(tabs) > 1 else ()), *panels):
+        tag.attrs = {name: value for name, value in tag.attrs.items() if name not in ("hidden", "aria-hidden", "style")}
 
 
 def is_hidden(tag: Tag) -> bool:
@@ -112,13 +184,27 @@ def is_hidden(tag: Tag) -> bool:
 
     Hidden text must never reach an agent, since a person cannot see it on the page.
     """
+    return _is_unseen(tag) or ("aria-hidden" in tag.attrs and attribute(tag, "aria-hidden").lower() == "true")
+
+
+def _is_unseen(tag: Tag) -> bool:
     if tag.name in SKIPPED:
         return True
     if HIDING.isdisjoint(tag.attrs):
         return False
     return (
-        ("hidden" in tag.attrs and attribute(tag, "hidden").lower() != "until-found" and not is_tab(tag))
-        or attribute(tag, "aria-hidden").lower() == "true"
-        or HIDING_STYLE.search(attribute(tag, "style")) is not None
-        or ("class" in tag.attrs and not ADDED.isdisjoint(classes(tag)))
+        ("hidden" in tag.attrs and attribute(tag, "hidden").lower() != "until-found")
+        or ("style" in tag.attrs and HIDING_STYLE.search(attribute(tag, "style")) is not None)
+        or ("class" in tag.attrs and _is_added(tag))
     )
+
+
+def _is_added(tag: Tag) -> bool:
+    """Returns whether an element has numbers of lines, or is a button that copies."""
+    names = classes(tag)
+    if ADDED.isdisjoint(names):
+        return False
+    if NUMBERS.isdisjoint(names):
+        return True
+    texts = (child for child in islice(tag.descendants, MOST_NUMBERS) if isinstance(child, NavigableString))
+    return not any(map(str.isalpha, "".join(texts)))

@@ -37,9 +37,9 @@ class Draft:
         """Returns the draft after replacements in `text` that do not overlap."""
         draft = self
         steps: list[RewriteStep] = []
-        for each in sorted(replacements, key=lambda one: one.start, reverse=True):
-            steps.insert(0, RewriteStep(rule, self.text[each.start : each.end], each.meant))
-            draft = draft._with_piece(each)
+        for replacement in sorted(replacements, key=lambda one: one.start, reverse=True):
+            steps.insert(0, RewriteStep(rule, self.text[replacement.start : replacement.end], replacement.meant))
+            draft = draft._with_piece(replacement)
         return Draft(self.typed, draft.text, (*self.steps, *steps), draft.pieces)
 
     def with_variants(self, units: Sequence[QueryUnit], variant: Sequence[QueryUnit]) -> list[QueryUnit]:
@@ -54,16 +54,16 @@ class Draft:
     def _with_piece(self, new: Replacement) -> "Draft":
         start, end = self._whole(new.start, new.end)
         inside = [piece for piece in self.pieces if piece.variant[0] < end and start < piece.variant[1]]
-        meant = self.text[start : new.start] + new.meant + self.text[new.end : end]
-        shift = len(meant) - (end - start)
-        piece = _Piece(self.typed_span(start, end), (start, start + len(meant)))
-        others = [
+        text = self.text[start : new.start] + new.meant + self.text[new.end : end]
+        shift = len(text) - (end - start)
+        piece = _Piece(self.typed_span(start, end), (start, start + len(text)))
+        kept_pieces = [
             one if one.variant[1] <= start else _Piece(one.typed, (one.variant[0] + shift, one.variant[1] + shift))
             for one in self.pieces
             if one not in inside
         ]
-        pieces = sorted([*others, piece], key=lambda one: one.variant)
-        return Draft(self.typed, self.text[:start] + meant + self.text[end:], self.steps, tuple(pieces))
+        pieces = sorted([*kept_pieces, piece], key=lambda one: one.variant)
+        return Draft(self.typed, self.text[:start] + text + self.text[end:], self.steps, tuple(pieces))
 
     def _whole(self, start: int, end: int) -> tuple[int, int]:
         """Returns the span of the variant text, extended to whole pieces."""

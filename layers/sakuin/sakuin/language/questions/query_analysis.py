@@ -9,7 +9,7 @@ from sakuin.language.letters import stem, to_katakana
 from sakuin.language.model import AnalyzedQuery, LexiconEntries, LexiconLookup, RewriteStep, Slot
 from sakuin.language.notation import canonical
 from sakuin.language.questions.draft import Draft, Replacement
-from sakuin.language.questions.function_words import stop_words
+from sakuin.language.questions.function_words import asks_nothing, language_of, stop_words
 from sakuin.language.questions.kana import kana_rewrites, kana_word_candidates, possible_readings
 from sakuin.language.questions.slots import (
     MOST_SLOTS,
@@ -20,10 +20,11 @@ from sakuin.language.questions.slots import (
     query_units,
     word_slots,
 )
+from sakuin.language.questions.specifics import specifics_of
 from sakuin.language.questions.translation import is_latin, translate
 from sakuin.language.questions.typos import possible_concepts, possible_typos, spelled_words
 from sakuin.language.readings import compounds
-from sakuin.language.synonyms import Group
+from sakuin.language.synonyms import SPELLINGS, Group
 from sakuin.language.unicode_text import folded, storable
 from sakuin.language.vocabulary import NO_VOCABULARY, Vocabulary, find_phrase, longest_mentions
 
@@ -108,7 +109,7 @@ def analyze_query(
     variant, typed = analyze_canonical(draft.text), analyze_canonical(draft.typed)
     steps = draft.steps
     stop = stop_words(query[:LONGEST_QUESTION])
-    units = own = _units(typed, lexicon, stop)
+    units = typed_units = _units(typed, lexicon, stop)
     subject = NO_VOCABULARY if "synonyms" in without else vocabulary
     mentions = longest_mentions(subject.mentions(typed.text))
     units = merge_concepts(units, mentions)
@@ -120,31 +121,33 @@ def analyze_query(
     else:
         usual = [(typed.text[one.start : one.end], one.concepts[0]) for one in mentions]
         steps += tuple(
-            RewriteStep("synonyms", found, concept.japanese[0])
-            for found, concept in usual
-            if concept.japanese and found != concept.japanese[0]
+            RewriteStep("synonyms", phrase, concept.japanese[0])
+            for phrase, concept in usual
+            if concept.japanese and phrase != concept.japanese[0]
         )
     if draft.pieces:
-        meant = longest_mentions(subject.mentions(variant.text))
-        units = draft.with_variants(units, merge_concepts(_units(variant, lexicon, stop), meant))
+        variant_mentions = longest_mentions(subject.mentions(variant.text))
+        units = draft.with_variants(units, merge_concepts(_units(variant, lexicon, stop), variant_mentions))
         if is_latin(draft.typed):
             pieces = [piece.variant for piece in draft.pieces]
-            corrected = [each for each in meant if any(each.start < end and start < each.end for start, end in pieces)]
+            corrected = [
+                each for each in variant_mentions if any(each.start < end and start < each.end for start, end in pieces)
+            ]
             translated += tuple(draft.typed_span(each.start, each.end) for each in corrected)
     if names:
         steps += (RewriteStep("english", draft.text, " ".join(names)),)
-    raw = query_units(analyze_canonical(plain))
-    terms = dict.fromkeys(term for unit in raw for term in unit.phrasings[0])
-    known = tuple(term for term in terms if term in lexicon.known)
-    as_typed = {term for unit in own for phrasing in unit.phrasings for term in phrasing}
-    remaining = [Slot("gram", (word,)) for word in known if word not in as_typed]
+    plain_units = query_units(analyze_canonical(plain))
+    terms = dict.fromkeys(term for unit in plain_units for term in unit.phrasings[0])
+    known_terms = tuple(term for term in terms if term in lexicon.known)
+    as_typed = {term for unit in typed_units for phrasing in unit.phrasings for term in phrasing}
+    remaining = [Slot("gram", (word,)) for word in known_terms if word not in as_typed]
     grams = [] if "grams" in without else _grams(typed, variant, draft, translated)
     slots: dict[str, tuple[Slot, ...]] = {}
-    groups = {} if "synonyms" in without else lexicon.synonyms
+    groups = {} if "synonyms" in without else {**lexicon.synonyms, "": [*lexicon.synonyms.get("", ()), *SPELLINGS]}
     for folder, synonyms in folder_synonyms(query, groups).items():
-        units_of_folder, more = _with_synonyms(draft.typed, units, synonyms, vocabulary)
+        units_of_folder, added = _with_synonyms(draft.typed, units, synonyms, vocabulary)
         slots[folder] = (*word_slots(units_of_folder), *remaining, *grams)
-        steps += tuple(replace(step, folder=folder) for step in more if not _has_step(steps, step, folder))
+        steps += tuple(replace(step, folder=folder) for step in added if not _has_step(steps, step, folder))
     searched = dict.fromkeys(term for slot in slots[""] for term in slot.terms)
     words = dict.fromkeys(term for unit in units for phrasing in unit.phrasings for term in phrasing)
     text, understood = _texts(query, draft, names)
@@ -157,10 +160,13 @@ def analyze_query(
         steps,
         wants_example=example is not None,
         understood_as=understood,
-        known=known,
-        changed=tuple(word for word in known if word not in searched),
+        known=known_terms,
+        changed=tuple(word for word in known_terms if word not in searched),
         added=tuple(word for word in words if word not in as_typed),
         folder_slots=slots,
+        specifics=specifics_of(query[:LONGEST_QUESTION], steps, [typed.text[one.start : one.end] for one in mentions]),
+        language=language_of(query),
+        asks_nothing=asks_nothing(query[:LONGEST_QUESTION]),
     )
 
 

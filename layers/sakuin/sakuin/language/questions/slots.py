@@ -36,33 +36,33 @@ def query_units(question: AnalyzedText) -> list[QueryUnit]:
 
 def merge_concepts(units: Sequence[QueryUnit], mentions: Iterable[ConceptMention]) -> list[QueryUnit]:
     """Merges the units of each mentioned concept into one: its words, or the concept in any spelling."""
-    rest = list(units)
+    uncovered = list(units)
     for mention in mentions:
-        covered = [unit for unit in rest if mention.start <= unit.start and unit.end <= mention.end]
-        rest = [unit for unit in rest if unit not in covered]
+        covered = [unit for unit in uncovered if mention.start <= unit.start and unit.end <= mention.end]
+        uncovered = [unit for unit in uncovered if unit not in covered]
         words = tuple(term for unit in covered for term in unit.phrasings[0])
-        others = tuple(phrasing for unit in covered for phrasing in unit.phrasings[1:])
+        variants = tuple(phrasing for unit in covered for phrasing in unit.phrasings[1:])
         concepts = tuple((concept.term,) for concept in mention.concepts)
-        rest.append(QueryUnit(mention.start, mention.end, (*((words,) if words else ()), *concepts, *others)))
-    return sorted(rest, key=lambda unit: (unit.start, unit.end))
+        uncovered.append(QueryUnit(mention.start, mention.end, (*((words,) if words else ()), *concepts, *variants)))
+    return sorted(uncovered, key=lambda unit: (unit.start, unit.end))
 
 
 def add_phrasings(units: Sequence[QueryUnit], start: int, end: int, others: Sequence[Phrasing]) -> list[QueryUnit]:
     """Merges the units between `start` and `end` into one, with its own words first and `others` as phrasings."""
     covered = [unit for unit in units if unit.start < end and start < unit.end]
-    own, *rest_of_own = phrasings_together(covered) or [()]
-    phrasings = tuple(phrasing for phrasing in (own, *others, *rest_of_own) if phrasing)
+    first, *following = phrasings_together(covered) or [()]
+    phrasings = tuple(phrasing for phrasing in (first, *others, *following) if phrasing)
     if not phrasings:
         return list(units)
-    rest = [unit for unit in units if unit not in covered]
-    return sorted([*rest, QueryUnit(start, end, phrasings)], key=lambda unit: (unit.start, unit.end))
+    uncovered = [unit for unit in units if unit not in covered]
+    return sorted([*uncovered, QueryUnit(start, end, phrasings)], key=lambda unit: (unit.start, unit.end))
 
 
 def phrasings_together(units: Sequence[QueryUnit]) -> list[Phrasing]:
     """Returns the phrasings of consecutive units as one."""
-    own = tuple(term for unit in units for term in unit.phrasings[0])
-    others = (phrasing for unit in units for phrasing in unit.phrasings[1:])
-    return [phrasing for phrasing in (own, *others) if phrasing]
+    terms = tuple(term for unit in units for term in unit.phrasings[0])
+    variants = (phrasing for unit in units for phrasing in unit.phrasings[1:])
+    return [phrasing for phrasing in (terms, *variants) if phrasing]
 
 
 def word_slots(units: Sequence[QueryUnit]) -> list[Slot]:

@@ -5,9 +5,7 @@ Only words of the index are meant, and only what neither the index nor a word li
 
 from collections.abc import Iterator
 from difflib import SequenceMatcher
-from functools import cache
 from itertools import accumulate
-from pathlib import Path
 from typing import NamedTuple
 
 from sakuin.language.analysis import analyze_canonical
@@ -16,6 +14,7 @@ from sakuin.language.model import LexiconEntries
 from sakuin.language.morphemes import Morpheme
 from sakuin.language.numerals import DIGITS
 from sakuin.language.questions.draft import Replacement
+from sakuin.language.questions.function_words import is_english_word
 from sakuin.language.questions.kana import kana_word_candidates
 from sakuin.language.readings import SPELLED_WORD
 from sakuin.language.vocabulary import LATIN_WORD, LONGEST_SPELLING, Concept, Vocabulary, longest_mentions
@@ -87,9 +86,9 @@ def _misspelled_phrases(text: str, vocabulary: Vocabulary) -> Iterator[tuple[Rep
             continue
         for first in range(len(words) - len(phrase) + 1):
             pairs = zip(words[first:], phrase, strict=False)
-            others = [(word, place, meant) for (word, place), meant in pairs if word != meant]
-            if len(others) == 1 and _is_typo_of(others[0][0], others[0][2]):
-                yield Replacement(*others[0][1], others[0][2]), concept
+            changes = [(word, place, meant) for (word, place), meant in pairs if word != meant]
+            if len(changes) == 1 and _is_typo_of(changes[0][0], changes[0][2]):
+                yield Replacement(*changes[0][1], changes[0][2]), concept
 
 
 def _is_typo_of(word: str, meant: str) -> bool:
@@ -148,13 +147,8 @@ def _candidates(
 def _is_a_word(text: str) -> bool:
     """Returns whether a text is a word of Sudachi's dictionary, or of the list of English words."""
     (line,) = analyze_canonical(text).lines
-    known = line[0].terms and f"\n{line[0].terms[0]}\n" in _english_words()
-    return len(line) == 1 and bool(known or line[0].is_known)
-
-
-@cache
-def _english_words() -> str:
-    return Path(__file__).with_name("english_words.txt").read_text("utf-8")
+    is_known = bool(line[0].terms) and is_english_word(line[0].terms[0])
+    return len(line) == 1 and (is_known or line[0].is_known)
 
 
 def _without_overlaps(typos: list[Replacement]) -> list[Replacement]:
@@ -188,9 +182,9 @@ def _with_another_kanji(text: str, place: int, vocabulary: Vocabulary) -> Replac
     for size in range(min(LONGEST_SPELLING, len(text)), 2, -1):
         for start in range(max(0, place - size + 1), min(place, len(text) - size) + 1):
             end = start + size
-            meant = patterns.get(f"{text[start:place]}\0{text[place + 1 : end]}")
-            if meant and not _continues(text, start) and not _continues(text, end):
-                return Replacement(start, end, meant)
+            correction = patterns.get(f"{text[start:place]}\0{text[place + 1 : end]}")
+            if correction and not _continues(text, start) and not _continues(text, end):
+                return Replacement(start, end, correction)
     return None
 
 

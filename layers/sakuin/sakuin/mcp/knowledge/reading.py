@@ -6,8 +6,7 @@ from dataclasses import asdict
 from sakuin.arguments import ChunkArguments, FindArguments, ListArguments, MaterialArguments, PageArguments
 from sakuin.errors import NotFound
 from sakuin.knowledge.excerpt import excerpt
-from sakuin.knowledge.line_pattern import exact_pattern, postgres_pattern
-from sakuin.knowledge.markdown import plain_text
+from sakuin.knowledge.markdown import closing, open_fence, plain_text
 from sakuin.knowledge.model import LocatedText, PagePart, StoredChunk, TextMatch, learns_author
 from sakuin.knowledge.names import page_link
 from sakuin.knowledge.postgres_search import PARTS, ReadKnowledge
@@ -21,6 +20,7 @@ from sakuin.mcp.answers import (
     numbers_of,
     position_of,
 )
+from sakuin.mcp.knowledge.headings import Heading, PageOutline, outline_of
 from sakuin.retrieval.tokens import estimated_tokens
 
 # Characters of a found line, and of each of its neighbours.
@@ -29,6 +29,8 @@ _LINE, _BESIDE = 300, 150
 _PLACE_TOKENS = 20
 # Between two explanations of a page.
 _BETWEEN = "\n\n"
+# Tokens of two fences.
+_FENCES = 10
 # Sections named in an error.
 _SECTIONS = 30
 
@@ -80,35 +82,55 @@ def _neighbour_view(read: ReadKnowledge, beside: LocatedText) -> Answer:
 
 def read_page(read: ReadKnowledge, wanted: PageArguments) -> Answer:
     """Answers `read_page`. A cursor has the place of an explanation in its page, and of a character in its text."""
+    outline = outline_of(read, wanted.page)
+    if outline is None:
+        raise NotFound(f"There is no page {wanted.page!r}. list_materials lists the pages")
+    section = _section(outline, wanted.section) if wanted.section else None
+    start, end = (section.start, section.end) if section else (outline.start, None)
     if wanted.wants_lines:
-        return _page_lines(read, wanted)
+        return _page_lines(read, wanted, outline.material, start, end)
     question = ("read_page", wanted.page, wanted.section)
-    position, offset = (None, 0) if wanted.cursor is None else numbers_of(wanted.cursor, *question)
-    parts = read.page(wanted.page, section=wanted.section, position=position)
-    if not parts:
-        raise _no_part(read, wanted)
-    material, title = parts[0].material, parts[0].page_title
-    answer: Answer = {"material": material, "title": title, "url": read.url(material, "")}
+    start, offset = (start, 0) if wanted.cursor is None else numbers_of(wanted.cursor, *question)
+    parts = read.parts(outline.material, start=start, end=end)
+    answer: Answer = {"material": outline.material, "title": outline.title, "url": read.url(outline.material, "")}
     answer |= {"text": "", "next_cursor": None}
     add_link_note(answer, read.base_url, has_links=True)
-    texts = [_markdown(read, part) for part in parts[:PARTS]]
-    length = offset + add_text(answer, _BETWEEN.join(texts)[offset:], max_tokens=wanted.max_tokens)
+    texts = [markdown_of(read, part, outline, section) for part in parts[:PARTS]]
+    whole = _BETWEEN.join(texts)
+    opened = open_fence(whole[:offset])
+    length = offset + add_text(answer, whole[offset:], max_tokens=wanted.max_tokens - _FENCES * ("```" in whole))
     number, rest = _place_in(texts, length)
+    # Each part of the text has the fences of its code.
+    answer["text"] = f"{opened}\n{answer['text']}" if opened else answer["text"]
     if number < len(parts):
         if rest == 0:
             answer["text"] = answer["text"].rstrip("\n") + _BETWEEN
+        elif fence := open_fence(answer["text"]):
+            answer["text"] = f"{answer['text'].rstrip()}\n{closing(fence)}\n"
         answer["truncated"] = "The page goes on. Send `next_cursor` for the rest."
         answer["next_cursor"] = cursor_of(f"{parts[number].position}-{rest}", *question)
     return answer
 
 
-def _page_lines(read: ReadKnowledge, wanted: PageArguments) -> Answer:
+def _section(outline: PageOutline, name: str) -> Heading:
+    """Returns the section that a name means. Raises `NotFound` if that is none, or one of several."""
+    sections = outline.named(name)
+    if len(sections) == 1:
+        return sections[0]
+    if not sections:
+        titles = dict.fromkeys(each.path[-1] for each in outline.headings)
+        raise NotFound(f"The page has no section {name!r}. It has: {', '.join([*titles][:_SECTIONS])}")
+    several = "; ".join(f"{' › '.join(each.path)} ({each.anchor})" for each in sections[:_SECTIONS])
+    raise NotFound(f"{name!r} names {len(sections)} sections. Send more of the path, or the anchor, of one: {several}")
+
+
+def _page_lines(read: ReadKnowledge, wanted: PageArguments, material: str, start: int, end: int | None) -> Answer:
     """Reads lines as they are stored. A cursor has the next line, and how many of its characters were given."""
     question = ("read_page", wanted.page, wanted.section, wanted.line, wanted.lines)
     first, offset = (wanted.first_line, 0) if wanted.cursor is None else numbers_of(wanted.cursor, *question)
-    parts = read.page(wanted.page, section=wanted.section, line=first)
+    parts = read.parts(material, start=start, end=end, line=first)
     if not parts:
-        raise _no_part(read, wanted)
+        raise NotFound(f"There is no line {wanted.first_line:,}: the text ends before")
     part = parts[0]
     answer: Answer = {"material": part.material, "title": part.page_title}
     answer |= {"url": read.url(part.material, part.anchor, part.content), "line": first}
@@ -129,21 +151,17 @@ def _page_lines(read: ReadKnowledge, wanted: PageArguments) -> Answer:
     return answer
 
 
-def _no_part(read: ReadKnowledge, wanted: PageArguments) -> NotFound:
-    has_more = wanted.section is not None or wanted.wants_lines
-    parts = read.page(wanted.page) if has_more else ()
-    if not parts:
-        return NotFound(f"There is no page {wanted.page!r}. list_materials lists the pages")
-    if wanted.wants_lines and read.page(wanted.page, section=wanted.section):
-        return NotFound(f"There is no line {wanted.first_line:,}: the text ends before")
-    titles = dict.fromkeys(title for part in parts for title in (part.section, part.title) if title)
-    return NotFound(f"The page has no section {wanted.section!r}. It has: {', '.join([*titles][:_SECTIONS])}")
+def markdown_of(read: ReadKnowledge, part: PagePart, outline: PageOutline, section: Heading | None = None) -> str:
+    """Returns the headings that begin with an explanation, and its text.
 
-
-def _markdown(read: ReadKnowledge, part: PagePart) -> str:
-    """Returns a heading with the end of the link that leads to it, as in Pandoc's Markdown, and the text."""
+    The last heading has the end of the link that leads to it, as in Pandoc's Markdown.
+    """
     fragment = read.url(part.material, part.anchor, part.content).partition("#")[2]
-    return f"## {part.title}{f' {{#{fragment}}}' if fragment else ''}\n\n{part.body}"
+    headings = [
+        f"{heading} {{#{fragment}}}" if anchor and fragment else heading
+        for heading, anchor in outline.lines(part.position, section)
+    ]
+    return "\n\n".join([*headings, part.body])
 
 
 def _place_in(texts: Sequence[str], length: int) -> tuple[int, int]:
@@ -158,21 +176,18 @@ def _place_in(texts: Sequence[str], length: int) -> tuple[int, int]:
 def find_text(read: ReadKnowledge, wanted: FindArguments) -> Answer:
     """Answers `find_text`. A cursor has the place before an explanation, its lines that were shown, its page."""
     filters = read.within(wanted.filters)
-    question = ("find_text", wanted.text, wanted.pattern, asdict(filters))
+    question = ("find_text", wanted.text, asdict(filters))
     after, lines = None, 0
     if wanted.cursor is not None:
         place, first, material = position_of(wanted.cursor, *question).split(" ", 2)
         after, lines = (material, int(place)), int(first)
-    pattern = exact_pattern(wanted.text) if wanted.text is not None else postgres_pattern(wanted.pattern or "")
-    found = read.find(pattern, filters, after)
+    found = read.find(wanted.text, filters, after)
     if not found.matches and found.last is None and after is None:
         read.check_filters(filters)
     places = [(match, number) for match in found.matches for number in match.lines][lines:]
     answer: Answer = {"places": [], "read": found.read, "next_cursor": None}
     add_link_note(answer, read.base_url, has_links=bool(places))
-    views = _within(
-        (_place_view(read, match, line, wanted.text or "") for match, line in places), tokens=wanted.max_tokens
-    )
+    views = _within((_place_view(read, match, line, wanted.text) for match, line in places), tokens=wanted.max_tokens)
     shown = add_fitting(answer, "places", views)
     if shown < len(places):
         match, number = places[shown]

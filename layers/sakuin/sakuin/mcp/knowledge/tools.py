@@ -3,6 +3,7 @@
 import logging
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 from mcp_types import CallToolResult, Tool, ToolAnnotations
@@ -28,18 +29,19 @@ from sakuin.mcp.answers import (
     NOTE,
     Answer,
     RecordRefused,
-    answered,
+    as_json,
     counted,
     failed,
     noted,
     record_nothing,
-    unnoted,
+    result_of,
     visible_answer,
 )
 from sakuin.mcp.knowledge import schemas
 from sakuin.mcp.knowledge.reading import find_text, get_chunk_by_id, list_concepts, list_materials, read_page
-from sakuin.mcp.knowledge.search import search_knowledge
-from sakuin.mcp.schemas import COUNTS, READ_ONLY
+from sakuin.mcp.knowledge.search import answers_of, search_knowledge
+from sakuin.mcp.knowledge.texts import as_markdown
+from sakuin.mcp.schemas import COUNTS, READ_ONLY, Schema
 from sakuin.platform.telemetry import NO_METER, Meter
 
 # ChatGPT reads what it needs with `fetch`.
@@ -81,7 +83,10 @@ class KnowledgeTools:
         return replace(self, read=replace(self.read, folder=folder)) if folder else self
 
     def listed(self) -> list[Tool]:
-        """Returns the tools for `tools/list`, always in this order. Those to begin with say what the library is."""
+        """Returns the tools for `tools/list`, always in this order. Those to begin with say what the library is.
+
+        An agent pays for each byte: only ChatGPT needs schemas of answers.
+        """
         about = "".join(f" This library: {schemas.said_of(own)}" for own in self.known_places()[:1])
         return [
             tool.shown.model_copy(update={"description": f"{tool.shown.description}{about}"})
@@ -116,7 +121,13 @@ class KnowledgeTools:
                 answer = tool.run(self, tool.arguments.model_validate(arguments or {}))
         except Exception as error:
             return failed(error)
-        return (unnoted if tool in _CHATGPT_TOOLS else answered)(visible_answer(answer))
+        if tool in _CHATGPT_TOOLS:
+            return result_of(visible_answer(answer), as_json)
+        return self.shown(name, noted(visible_answer(answer)))
+
+    def shown(self, name: str, answer: Answer) -> CallToolResult:
+        """Returns the structured content that a tool answers with as its result."""
+        return result_of(answer, partial(as_markdown, name))
 
     def _tools(self) -> tuple["_Tool", ...]:
         chatgpt = _CHATGPT_TOOLS if self.for_chatgpt else ()
@@ -141,9 +152,9 @@ def _tool(
     title: str,
     description: str,
     arguments: type[BaseModel],
-    output: Any,
     run: Callable[[KnowledgeTools, Any], Answer],
     annotations: ToolAnnotations = READ_ONLY,
+    output: Schema | None = None,
 ) -> _Tool:
     shown = Tool(
         name=name,
@@ -171,8 +182,8 @@ def _feedback(tools: KnowledgeTools, wanted: FeedbackArguments) -> Answer:
 
 def _chatgpt_search(tools: KnowledgeTools, wanted: ChatGptSearchArguments) -> Answer:
     """Answers `search`: the results of `search_knowledge` as names and links."""
-    result = search_knowledge(tools, SearchArguments(query=wanted.query, top_k=_CHATGPT_RESULTS, max_tokens=0))
-    return {"results": [{name: hit[name] for name in ("id", "title", "url")} for hit in result["results"]]}
+    (found,) = answers_of(tools, SearchArguments(query=wanted.query), top_k=_CHATGPT_RESULTS)
+    return {"results": [{"id": hit.id, "title": hit.title, "url": hit.url} for hit in found.results]}
 
 
 def _fetch(tools: KnowledgeTools, wanted: FetchArguments) -> Answer:
@@ -189,45 +200,16 @@ def _fetch(tools: KnowledgeTools, wanted: FetchArguments) -> Answer:
 
 
 _TOOLS = (
-    _tool("search_knowledge", "Search pages", schemas.SEARCH, SearchArguments, schemas.SEARCH_OUTPUT, search_knowledge),
-    _tool(
-        "get_chunk_by_id",
-        "Read explanations",
-        schemas.CHUNK,
-        ChunkArguments,
-        schemas.CHUNK_OUTPUT,
-        _reads(get_chunk_by_id),
-    ),
-    _tool(
-        "list_concepts",
-        "List concepts",
-        schemas.CONCEPTS,
-        ListArguments,
-        schemas.CONCEPTS_OUTPUT,
-        _reads(list_concepts),
-    ),
-    _tool(
-        "list_materials",
-        "List pages",
-        schemas.MATERIALS,
-        MaterialArguments,
-        schemas.MATERIALS_OUTPUT,
-        _reads(list_materials),
-    ),
-    _tool("read_page", "Read a page", schemas.PAGE, PageArguments, schemas.PAGE_OUTPUT, _reads(read_page)),
-    _tool("find_text", "Find exact text", schemas.FIND, FindArguments, schemas.FIND_OUTPUT, _reads(find_text)),
+    _tool("search_knowledge", "Search pages", schemas.SEARCH, SearchArguments, search_knowledge),
+    _tool("get_chunk_by_id", "Read explanations", schemas.CHUNK, ChunkArguments, _reads(get_chunk_by_id)),
+    _tool("list_concepts", "List concepts", schemas.CONCEPTS, ListArguments, _reads(list_concepts)),
+    _tool("list_materials", "List pages", schemas.MATERIALS, MaterialArguments, _reads(list_materials)),
+    _tool("read_page", "Read a page", schemas.PAGE, PageArguments, _reads(read_page)),
+    _tool("find_text", "Find exact text", schemas.FIND, FindArguments, _reads(find_text)),
 )
 
 _FEEDBACK = (
-    _tool(
-        "give_feedback",
-        "Say whether a result answered",
-        schemas.FEEDBACK,
-        FeedbackArguments,
-        schemas.FEEDBACK_OUTPUT,
-        _feedback,
-        COUNTS,
-    ),
+    _tool("give_feedback", "Say whether a result answered", schemas.FEEDBACK, FeedbackArguments, _feedback, COUNTS),
 )
 
 _CHATGPT_TOOLS = (
@@ -236,8 +218,8 @@ _CHATGPT_TOOLS = (
         "Search pages",
         schemas.CHATGPT_SEARCH,
         ChatGptSearchArguments,
-        schemas.CHATGPT_SEARCH_OUTPUT,
         _chatgpt_search,
+        output=schemas.CHATGPT_SEARCH_OUTPUT,
     ),
-    _tool("fetch", "Read an explanation", schemas.FETCH, FetchArguments, schemas.FETCH_OUTPUT, _fetch),
+    _tool("fetch", "Read an explanation", schemas.FETCH, FetchArguments, _fetch, output=schemas.FETCH_OUTPUT),
 )

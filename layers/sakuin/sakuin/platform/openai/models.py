@@ -27,9 +27,9 @@ class ModelFacts:
 
 @cache
 def models() -> tuple[ModelFacts, ...]:
-    known = tomllib.loads(VENDORS.read_text(encoding="utf-8"))["model"]
+    rows = tomllib.loads(VENDORS.read_text(encoding="utf-8"))["model"]
     names = ModelFacts.__dataclass_fields__
-    return tuple(ModelFacts(**{name: value for name, value in each.items() if name in names}) for each in known)
+    return tuple(ModelFacts(**{name: value for name, value in row.items() if name in names}) for row in rows)
 
 
 def model_facts(name: str) -> ModelFacts:

@@ -1,4 +1,4 @@
-"""The schema of the database, compared with the one that this code was built for."""
+"""The schema of the database, compared with the one that this code was built for, and when maintenance last ended."""
 
 import time
 from collections.abc import Callable, Collection, Mapping
@@ -12,7 +12,7 @@ SchemaState = Literal["current", "older", "newer", "changed", "unknown"]
 
 # The last file of supabase/migrations, and `schema_digest()` after it; `python -m tests.upgrade write` writes both.
 NEWEST_MIGRATION = "20261126000000"
-DIGEST = "2fa7e66e4a14ca893caa451dc83e3314"
+DIGEST = "e86e8d7431305f539db16783545f371f"
 
 ADVICE: Mapping[SchemaState, str] = {
     "older": "Apply the migrations: docs/how-to/upgrade.md.",
@@ -32,20 +32,29 @@ def compared(migrations: Collection[str], digest: str) -> SchemaState:
     return "newer" if max(migrations) > NEWEST_MIGRATION else "changed"
 
 
+@dataclass(frozen=True, slots=True)
+class Health:
+    """The schema of the database, and when a run of maintenance last ended without an error; None: not known."""
+
+    schema: SchemaState = "unknown"
+    maintained_at: str | None = None
+
+
 @dataclass(slots=True)
-class SchemaCheck:
+class HealthCheck:
     """Asks the database at most once a minute: `/healthz` is open to everybody."""
 
     client: Client
     clock: Callable[[], float] = time.monotonic
-    _state: SchemaState = field(default="unknown", init=False)
+    _health: Health = field(default=Health(), init=False)
     _until: float = field(default=float("-inf"), init=False)
 
-    def __call__(self) -> SchemaState:
+    def __call__(self) -> Health:
         if self.clock() >= self._until:
             self._until = self.clock() + _FRESH_SECONDS
             try:
-                self._state = compared(**call(self.client, "schema_state", {}))
+                state = call(self.client, "health_state", {})
+                self._health = Health(compared(**state["schema"]), state["maintained_at"])
             except SakuinError:
-                self._state = "unknown"
-        return self._state
+                self._health = Health()
+        return self._health

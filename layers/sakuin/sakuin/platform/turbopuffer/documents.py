@@ -1,11 +1,10 @@
 """Documents of turbopuffer: those of a searched row, their schema, and queries for them by words and by meaning."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-import orjson
-from turbopuffer.types import AttributeSchemaParam
+from turbopuffer.types import AttributeSchemaParam, Row
 
 from sakuin.errors import Invalid
 from sakuin.platform.embedding import Vector
@@ -23,9 +22,6 @@ _SCHEMA: dict[str, AttributeSchemaParam] = {
     "passage": {"type": "int", "filterable": True},
     "generation": {"type": "int", "filterable": True},
 }
-
-# A document as the store returns it: `id`, `$dist` and the attributes that were asked for.
-Row = Mapping[str, Any]
 
 # In no id of a row.
 _PASSAGE = "/"
@@ -45,6 +41,15 @@ class SearchedRow:
     vectors: Sequence[Vector]
     filters: Mapping[str, Any] = field(default_factory=dict)
     texts: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """What is ranked of rows: their documents with one attribute, their cosines, and the documents of a sample."""
+
+    rows: Mapping[str, Row]
+    cosines: Mapping[str, float]
+    sample: Sequence[Row]
 
 
 def terms_schema(max_token_length: int, **full_text: float) -> AttributeSchemaParam:
@@ -100,9 +105,34 @@ def cosines(*found: Sequence[Row]) -> dict[str, float]:
     return {row_of(each): cosine(each) for answer in found for each in reversed(answer)}
 
 
-def sent_vector(vector: Vector) -> orjson.Fragment:
-    """Returns the vector of a question as JSON: the SDK walks through each number of a list, in each query."""
-    return orjson.Fragment(orjson.dumps(list(vector)))
+def nearest_leg(vector: Vector | None, filters: tuple[Any, ...] | None, depth: int) -> dict[str, Any] | None:
+    """Returns the query for the passages of the `depth` nearest rows; None without a vector."""
+    return None if vector is None else leg(("vector", "ANN", vector), filters, PASSAGES_A_ROW * depth)
+
+
+def evidence(
+    answers: Callable[[Mapping[str, Any]], Mapping[str, Sequence[Row]]],
+    ids: Sequence[str],
+    vector: Vector | None,
+    nearest: Sequence[Row],
+    *,
+    attribute: str,
+    sample: Sequence[str],
+) -> Evidence:
+    """Returns what is ranked of rows, in one round trip; `nearest` are the documents whose distances are there already.
+
+    An attribute is much to send, so each row sends it once.
+    """
+    near = cosines(nearest)
+    far = [] if vector is None else [id for id in ids if id not in near]
+    answer = answers(
+        {
+            "rows": ids and rows_named(ids, None, include_attributes=[attribute]),
+            "far": far and rows_named(far, vector, of="chunk"),
+            "sample": ids and sample and vector and rows_named(sample, vector),
+        }
+    )
+    return Evidence({str(row["id"]): row for row in answer["rows"]}, near | cosines(answer["far"]), answer["sample"])
 
 
 def leg(rank_by: tuple[Any, ...], filters: tuple[Any, ...] | None, limit: int) -> dict[str, Any]:
@@ -110,7 +140,7 @@ def leg(rank_by: tuple[Any, ...], filters: tuple[Any, ...] | None, limit: int) -
     return {"rank_by": rank_by, "limit": limit, **({"filters": filters} if filters else {})}
 
 
-def rows_named(ids: Sequence[str], vector: orjson.Fragment | None, *, of: str = "id", **asked: Any) -> dict[str, Any]:
+def rows_named(ids: Sequence[str], vector: Vector | None, *, of: str = "id", **asked: Any) -> dict[str, Any]:
     """Returns the query for rows by an attribute, with their distances from `vector`, nearest first: kNN is exact."""
     rank_by = ("id", "asc") if vector is None else ("vector", "kNN", vector)
     return {**leg(rank_by, (of, "In", list(ids)), ROWS_AN_ANSWER), **asked}
@@ -161,6 +191,27 @@ Alternatives = tuple[str, ...]
 def sent_term(term: str) -> str:
     """Returns a term as it is stored and queried."""
     return term.encode(errors="surrogatepass")[:TERM_BYTES].decode(errors="ignore")
+
+
+def columns(numbers: Iterable[int], terms: Iterable[str]) -> str:
+    """Returns a line with numbers, then the terms as they are stored, a line each. The first may belong to the row.
+
+    One string is returned and read faster than lists.
+    """
+    return "\n".join([" ".join(map(str, numbers)), *terms])
+
+
+def numbers_of(stored: object, forms: Mapping[str, str], *, of_row: int = 0) -> tuple[list[int], dict[str, int]]:
+    """Returns the numbers in `columns` of the row, and of the terms in `forms`, by their stored form."""
+    line, *terms = str(stored).split("\n")
+    numbers = line.split(" ")
+    of_terms = {forms[term]: int(numbers[of_row + terms.index(term)]) for term in forms.keys() & terms}
+    return [*map(int, numbers[:of_row])], of_terms
+
+
+def stored_forms(terms: Iterable[str]) -> dict[str, str]:
+    """Returns terms by their stored form."""
+    return {sent_term(term): term for term in terms}
 
 
 def words_leg(slots: Sequence[Alternatives], text: str) -> tuple[Any, ...] | None:

@@ -23,7 +23,7 @@ from sakuin.tables.model import (
     User,
 )
 from sakuin.tables.scan import problem_of
-from sakuin.texts.catalogue import coded
+from sakuin.texts.catalogue import code_of, coded, restored, stored
 
 
 def count_request(client: Client, principal: str) -> None:
@@ -31,7 +31,7 @@ def count_request(client: Client, principal: str) -> None:
 
     It is a transaction of its own, before the request: what fails afterwards counts, too.
     """
-    quota = {"p_name": "requests_per_minute", "p_seconds": 60, "p_what": "requests of a user in a minute"}
+    quota = {"p_name": "requests_per_minute", "p_seconds": 60}
     call(client, "take_quota", {"p_principal": principal, "p_amount": 1, **quota})
 
 
@@ -73,10 +73,6 @@ class ProjectRecords:
         """Removes a member. Raises `Conflict` for the last owner, `NotFound` for a user who is not a member."""
         self._call(user, "remove_member", p_project=project_id, p_member=member)
 
-    def transfer_project(self, user: User | None, project_id: str, member: str) -> None:
-        """Makes a member the owner. The user becomes an editor; for an admin, all other owners do."""
-        self._call(user, "transfer_project", p_project=project_id, p_member=member)
-
     def synonyms(self, user: User | None, project_id: str) -> Sequence[Group]:
         return [tuple(group) for group in self._call(user, "read_synonyms", p_project=project_id)]
 
@@ -98,19 +94,19 @@ class ProjectRecords:
             "p_data": data,
             "p_chunk_threshold": chunk_threshold_chars,
         }
-        return Table(**self._call(user, "create_table", **arguments))
+        return _table(self._call(user, "create_table", **arguments))
 
     def table(self, user: User | None, table_id: str) -> Table:
         """Returns a Table without its document."""
-        return Table(**self._call(user, "read_table", p_table=table_id))
+        return _table(self._call(user, "read_table", p_table=table_id))
 
     def document(self, user: User | None, table_id: str) -> StoredTable:
         row = self._call(user, "read_document", p_table=table_id)
         data, data_key = row.pop("data"), row.pop("data_key")
-        return StoredTable(Table(**row), data, data_key)
+        return StoredTable(_table(row), data, data_key)
 
     def tables(self, user: User | None, project_id: str) -> Sequence[Table]:
-        return [Table(**row) for row in self._call(user, "list_tables", p_project=project_id)]
+        return [_table(row) for row in self._call(user, "list_tables", p_project=project_id)]
 
     def replace_table(self, user: User | None, table_id: str, *, data: str, expected_version: int | None) -> Table:
         """Replaces the document. Raises `Conflict` if the Table has another version than expected (None: any)."""
@@ -123,7 +119,7 @@ class ProjectRecords:
     ) -> Table:
         """Changes the fields that are not None. Only another threshold starts a scan."""
         arguments = {"p_table": table_id, "p_name": name, "p_chunk_threshold": chunk_threshold_chars}
-        return Table(**self._call(user, "change_table", **arguments))
+        return _table(self._call(user, "change_table", **arguments))
 
     def delete_table(self, user: User | None, table_id: str) -> None:
         self._call(user, "delete_table", p_table=table_id)
@@ -136,7 +132,7 @@ class ProjectRecords:
         self, table_id: str, upload: int, key: str | None, error: str | None, *, size: int | None = None
     ) -> bool:
         """Records an upload: its `key` and bytes, or the `error` why it is invalid. Returns False if it is obsolete."""
-        arguments = {"p_table": table_id, "p_upload": upload, "p_key": key, "p_error": error, "p_bytes": size}
+        arguments = {"p_table": table_id, "p_upload": upload, "p_key": key, "p_error": stored(error), "p_bytes": size}
         return bool(call(self.client, "finish_upload", arguments))
 
     def check_node(self, user: User | None, table_id: str, json_path: str) -> None:
@@ -148,13 +144,17 @@ class ProjectRecords:
     ) -> Tool:
         """Creates a Search Tool, which is pending. None: a description that names its place."""
         place = {"p_project": project_id, "p_table": table_id, "p_json_path": json_path}
-        return Tool(**self._call(user, "create_tool", **place, p_name=name, p_description=description))
+        return _tool(self._call(user, "create_tool", **place, p_name=name, p_description=description))
 
     def tool(self, user: User | None, tool_id: str) -> Tool:
-        return Tool(**self._call(user, "read_tool", p_tool=tool_id))
+        return _tool(self._call(user, "read_tool", p_tool=tool_id))
 
     def tools(self, user: User | None, project_id: str) -> Sequence[Tool]:
-        return [Tool(**row) for row in self._call(user, "list_tools", p_project=project_id)]
+        return [_tool(row) for row in self._call(user, "list_tools", p_project=project_id)]
+
+    def tools_of_projects(self, user: User | None, *, limit: int) -> Sequence[Tool]:
+        """Returns the Tools of the first projects that the user sees."""
+        return [_tool(row) for row in self._call(user, "list_tools", p_projects=limit)]
 
     def change_tool(
         self,
@@ -166,13 +166,13 @@ class ProjectRecords:
         enabled: bool | None = None,
     ) -> Tool:
         """Changes the fields that are not None. Raises `Conflict` if an endpoint has another Tool of this name."""
-        return Tool(
-            **self._call(user, "change_tool", p_tool=tool_id, p_name=name, p_description=description, p_enabled=enabled)
+        return _tool(
+            self._call(user, "change_tool", p_tool=tool_id, p_name=name, p_description=description, p_enabled=enabled)
         )
 
     def reindex_tool(self, user: User | None, tool_id: str) -> Tool:
         """Makes a Tool pending again. Its scan also restores rows that the store has lost."""
-        return Tool(**self._call(user, "reindex_tool", p_tool=tool_id))
+        return _tool(self._call(user, "reindex_tool", p_tool=tool_id))
 
     def delete_tool(self, user: User | None, tool_id: str) -> None:
         self._call(user, "delete_tool", p_tool=tool_id)
@@ -224,6 +224,17 @@ class ProjectRecords:
             if isinstance(value, str) and name != "p_data" and (problem := problem_of(value)):
                 raise Invalid(coded("record.unstorable", name=name.removeprefix("p_"), problem=problem))
         return call(self.client, function, arguments, user_id=user.id if user else None)
+
+
+def _table(row: dict[str, Any]) -> Table:
+    return Table(**{**row, "import_error": restored(row["import_error"])})
+
+
+def _tool(row: dict[str, Any]) -> Tool:
+    index = restored(row["metadata"].get("search_index"))
+    if isinstance(index, dict) and index.get("last_error"):
+        index["last_error_code"] = code_of(index["last_error"])
+    return Tool(**{**row, "metadata": row["metadata"] | ({"search_index": index} if index else {})})
 
 
 def _endpoint(row: dict[str, Any]) -> McpEndpoint:

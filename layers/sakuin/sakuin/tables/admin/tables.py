@@ -177,18 +177,18 @@ class DeleteOrphanedUploads:
         call(self.client, "record_upload_cleanup", arguments)
 
     def _delete_from(self, folder: OrphanedFolder) -> int:
-        removed, others = 0, 0
-        for one in self._objects(folder.folder):
-            if one.version_id is None or one.key == folder.keep:
+        removed, kept_uploads = 0, 0
+        for upload in self._objects(folder.folder):
+            if upload.version_id is None or upload.key == folder.keep:
                 continue
-            others += 1
-            if self._is_old(one, folder):
-                self.bucket.remove(one.key)
+            kept_uploads += 1
+            if self._is_old(upload, folder):
+                self.bucket.remove(upload.key)
                 removed += 1
             if removed == _DOCUMENTS_A_FOLDER:
                 # The next run continues.
                 return removed
-        self.mark_removed(folder, again=removed < others)
+        self.mark_removed(folder, again=removed < kept_uploads)
         return removed
 
     def _objects(self, folder: str) -> Iterator[BucketObject]:

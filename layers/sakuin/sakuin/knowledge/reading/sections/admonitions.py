@@ -1,17 +1,15 @@
 """The types of admonitions: the boxes that site generators make for notes, tips, warnings and examples."""
 
 import re
+from functools import lru_cache
 
 from bs4 import Tag
 
 from sakuin.knowledge.page import ChunkType
-from sakuin.knowledge.reading.parsing import attribute
+from sakuin.knowledge.reading.parsing import attribute, written_names
+from sakuin.knowledge.reading.rules import names
 
-# MkDocs, Sphinx; Docusaurus; GitHub; Starlight; Quarto; VitePress; VuePress; Asciidoctor; Hugo Book; Docsy; mdBook.
-CONTAINERS = frozenset(
-    {"admonition", "theme-admonition", "markdown-alert", "starlight-aside", "callout", "custom-block"}
-    | {"hint-container", "admonitionblock", "exampleblock", "book-hint", "blockquote-tag", "notice"}
-)
+CONTAINERS = names("admonitions_containers")
 
 BOX_TAGS = frozenset({"div", "aside", "section", "details", "blockquote", "p"})
 
@@ -35,19 +33,14 @@ AFFIXED = ALONE | TYPE_OF_KIND.keys() | {"info", "success", "error", "question",
 # `<details class="info">` of MkDocs.
 OF_DETAILS = AFFIXED | {"abstract", "summary", "todo", "failure", "bug", "quote", "faq", "help", "check", "seealso"}
 
-# As Docusaurus, Sphinx and others name kinds in Japanese, Chinese and German.
-TRANSLATED = frozenset(
-    {"ヒント", "注意", "注記", "注釈", "備考", "補足", "情報", "重要", "警告", "危険", "例", "参考"}
-    | {"提示", "备注", "信息", "危险", "示例", "参见"}
-    | {"hinweis", "tipp", "info", "achtung", "warnung", "vorsicht", "gefahr", "wichtig", "beispiel"}
-)
+TRANSLATED = names("admonitions_translated")
 
 
 def admonition_type(tag: Tag) -> ChunkType | None:
     """Returns the type of an admonition, None if `tag` is none. What is no tip, example or the like is a rule."""
     if tag.name not in BOX_TAGS or "class" not in tag.attrs:
         return None
-    kinds = {name: _kind(name) for name in attribute(tag, "class").lower().split()}
+    kinds = {name: _kind(name) for name in written_names(tag).lower().split()}
     is_admonition = (
         not CONTAINERS.isdisjoint(kinds)
         or not ALONE.isdisjoint(kinds)
@@ -66,5 +59,6 @@ def is_kind(title: str, tag: Tag) -> bool:
     return not kinds.isdisjoint((label, label.removesuffix("s")))
 
 
+@lru_cache(maxsize=4096)
 def _kind(name: str) -> str:
     return SUFFIX.sub("", PREFIX.sub("", name))

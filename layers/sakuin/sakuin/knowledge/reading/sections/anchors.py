@@ -1,9 +1,9 @@
-"""The sections of a page without a semantic id: its headings, described terms and admonitions, each with an anchor."""
+"""The sections of a page: its headings, described terms, admonitions and authors' boxes, each with an anchor."""
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import Literal
 
@@ -11,30 +11,23 @@ from bs4 import Tag
 
 from sakuin.knowledge.markdown import without_code
 from sakuin.knowledge.names import LONGEST_ANCHOR, UNREACHABLE, is_anchor
-from sakuin.knowledge.page import ChunkType, Explanation, type_of_anchor
-from sakuin.knowledge.reading.anchors import INLINE, AnchoredElement
+from sakuin.knowledge.page import ChunkType, Explanation
+from sakuin.knowledge.reading.anchors import INLINE, AnchoredElement, is_member
 from sakuin.knowledge.reading.names import concept_name, shortened
-from sakuin.knowledge.reading.outline import SECTIONS
+from sakuin.knowledge.reading.outline import LEAD_RANK, SECTIONS, Region
 from sakuin.knowledge.reading.parsing import attribute, classes
-from sakuin.knowledge.reading.prose import raised
 from sakuin.knowledge.reading.sections.admonitions import admonition_type, is_kind
 from sakuin.knowledge.reading.sections.settings import PageSettings
-from sakuin.knowledge.reading.titles import (
-    LONGEST_TITLE,
-    LONGEST_TITLE_TEXT,
-    TITLE_STEPS,
-    is_section_number,
-    leading_titles,
-    words_of,
-)
+from sakuin.knowledge.reading.titles import LONGEST_TITLE, TITLE_STEPS, is_section_number, leading_titles, title_words
 from sakuin.knowledge.reading.tree import HEADINGS, Step, steps
-from sakuin.language.unicode_text import INVISIBLE, is_japanese, nfc, one_line
+from sakuin.language.unicode_text import INVISIBLE, is_japanese, nfc
 
 # How many elements around a heading may carry its id, and the characters in them before it: a date, a link to a source.
 MOST_WRAPPERS, LONGEST_BEFORE = 4, 80
 
 # Characters of a sentence that becomes a title.
 JAPANESE_TITLE, OTHER_TITLE = 40, 80
+
 
 LONGEST_SLUG = 60  # characters
 
@@ -61,27 +54,34 @@ class _Title:
     tag: Tag
     section: Tag
     anchors: list[str]  # best first
-    words: list[str] = field(default_factory=list)
+    steps: list[Step] = field(default_factory=list)
 
 
 def sections_of(
-    content_steps: Sequence[Step], first_of: Mapping[str, Tag], settings: PageSettings, page_title: str
-) -> list[AnchoredElement]:
-    """Returns the sections of the main content in page order. `first_of` has the first element of repeated ids.
+    content_steps: Sequence[Step],
+    authored: Sequence[AnchoredElement],
+    first_of: Mapping[str, Tag],
+    settings: PageSettings,
+    page_title: str,
+) -> tuple[list[AnchoredElement], Tag]:
+    """Returns the sections of the main content with the `authored` elements in page order, and the element of the lead.
 
-    A section without an anchor of its own has the one before it, the mark that browsers ignore, and a name.
-    Text before the first heading is a section named as the page, unless that heading is the page's own.
+    `first_of` has the first element of repeated ids. A section without an anchor of its own has the one before it, the
+    mark that browsers ignore, and a name. The lead, text in no section, belongs to the page's own heading if that is
+    the first; otherwise it is a section named as the page.
     """
-    reader = _Reader(first_of, settings)
-    for step in content_steps:
-        reader.read(step)
+    reader = _Reader(content_steps[0].tag, authored, first_of, settings)
+    reader.read(content_steps)
     places = reader.found
+    headings = [each.element for each in places if each.shape == "heading"]
+    of_page = [heading for heading in headings if heading.name == "h1"]
+    title = next((each.title for each in places if of_page and each.element is of_page[0]), "")
+    is_of_page = len(of_page) == 1 and (title in page_title or not page_title)
+    if of_page and headings[0] is of_page[0] and (is_of_page or not reader.has_lead):
+        return places, of_page[0]
     root = content_steps[0].tag
-    first = next((each.element.name for each in places if each.shape == "heading"), "")
-    if first != "h1":
-        anchor = reader.name_of(page_title, "page", near="")
-        places.insert(0, AnchoredElement(anchor, "definition", root, root, "element", root, page_title))
-    return places
+    anchor = reader.name_of(page_title, "page", near="")
+    return [AnchoredElement(anchor, "definition", root, root, "element", root, page_title), *places], root
 
 
 def section_title(section: AnchoredElement, content: str) -> str:
@@ -96,10 +96,28 @@ def section_title(section: AnchoredElement, content: str) -> str:
     return section.type
 
 
-def section_content(section: AnchoredElement, content: str) -> str:
-    """Returns the text of a section, of an admonition without the line that only names its kind, such as "Tip"."""
-    first, _, rest = content.partition("\n")
-    return rest if rest and not section.title and is_kind(first, section.element) else content
+def add_small_sections(found: Sequence[AnchoredElement], regions: Mapping[str, Region]) -> set[str]:
+    """Adds sections that say nothing alone to the text of the heading around them, or of the lead.
+
+    They have a title with nothing below it, as in API references, or with links to parts of other pages. A title
+    without an id is added to a text alone. Returns their anchors.
+    """
+    added: set[str] = set()
+    titles = [each for each in found if each.shape != "element"]
+    ranks = [HEADINGS.get(each.element.name, LEAD_RANK) for each in titles]
+    above = [(1, regions[each.anchor]) for each in found[:1] if each.shape == "element" and not each.is_authored]
+    for each, rank, following in zip(titles, ranks, [*ranks, 0][1:], strict=True):
+        region = regions[each.anchor]
+        above = [outer for outer in above if outer[0] < rank]
+        outer = above[-1][1] if above and following <= rank and not each.is_authored else None
+        is_small = region.has_references or (region.is_bare and UNREACHABLE not in each.anchor)
+        if outer is not None and (is_small or (region.is_bare and outer.has_text)):
+            outer.prose.append(region.prose.text())
+            outer.written += len(each.title)
+            added.add(each.anchor)
+        else:
+            above.append((rank, region))
+    return added
 
 
 def unanchored_headings(found: Sequence[AnchoredElement], explanations: Sequence[Explanation]) -> tuple[str, ...]:
@@ -111,15 +129,6 @@ def unanchored_headings(found: Sequence[AnchoredElement], explanations: Sequence
     ]
     first = headings[0][0] if headings and headings[0][0].element.name == "h1" else None
     return tuple(title for section, title in headings if UNREACHABLE in section.anchor and section is not first)
-
-
-def has_ids_of_a_generator(found: Sequence[AnchoredElement]) -> bool:
-    """Returns whether a site generator made every semantic id from the heading's title.
-
-    "Method syntax" has the id `method-syntax` by chance.
-    """
-    matches = (each.shape == "heading" and _slug(words_of(each.element)) == each.anchor for each in found)
-    return bool(found) and all(matches)
 
 
 def first_of_duplicates(tags: Sequence[Tag], ids: Sequence[str]) -> dict[str, Tag]:
@@ -134,32 +143,37 @@ def first_of_duplicates(tags: Sequence[Tag], ids: Sequence[str]) -> dict[str, Ta
 
 
 class _Reader:
-    """Finds the sections in one pass."""
+    """Finds the sections in one pass. `has_lead`: there is text before the first heading."""
 
-    def __init__(self, first_of: Mapping[str, Tag], settings: PageSettings) -> None:
+    def __init__(
+        self, root: Tag, authored: Sequence[AnchoredElement], first_of: Mapping[str, Tag], settings: PageSettings
+    ) -> None:
         self.found: list[AnchoredElement] = []
+        self.has_lead = False
+        self._authored = {id(each.element): each for each in authored}
         self._first_of = first_of
         self._settings = settings
-        self._open: list[_Open] = []
+        self._open = [_Open(root, root)]
         self._title: _Title | None = None
         self._boxes: list[Tag] = []
         self._before = ""  # the anchor of an empty element just before
         self._last = ""
         self._term: Tag | None = None  # the last term that is a section, or another name of it
-        self._taken: set[str] = set()
+        self._taken = {each.anchor for each in authored}
         self._numbers: Counter[str] = Counter()
 
-    def read(self, step: Step) -> None:
-        if self._title is not None and len(self._title.words) < TITLE_STEPS and not _is_added(step):
-            marks = raised(step.tag) if step.kind != "text" else ("", "")
-            self._title.words.append(marks[step.kind == "close"] or step.text[:LONGEST_TITLE_TEXT])
-        if step.kind == "open":
-            self._enter(step.tag)
-        elif step.kind == "close":
-            self._leave(step.tag)
-        elif step.text.strip():
-            self._open[-1].length += len(step.text.strip())
-            self._before = ""
+    def read(self, content_steps: Iterable[Step]) -> None:
+        for step in content_steps:
+            if self._title is not None and len(self._title.steps) < TITLE_STEPS:
+                self._title.steps.append(step)
+            if step.kind == "open":
+                self._enter(step.tag)
+            elif step.kind == "close":
+                self._leave(step.tag)
+            elif text := step.text.strip():
+                self._open[-1].length += len(text)
+                self._before = ""
+                self.has_lead |= not self.found and self._title is None
 
     def name_of(self, title: str, otherwise: str, *, near: str) -> str:
         """Returns an anchor for what has none: links to it lead to the anchor `near` it, or to the page."""
@@ -174,20 +188,24 @@ class _Reader:
         return anchor
 
     def _enter(self, tag: Tag) -> None:
-        section = tag if tag.name in SECTIONS or not self._open else self._open[-1].section
-        if not self._open:
-            pass  # the content itself is no section
+        section = tag if tag.name in SECTIONS else self._open[-1].section
+        authored = self._authored.get(id(tag))
+        in_authored = bool(self._boxes) and id(self._boxes[-1]) in self._authored
+        if authored is not None and authored.shape == "element":
+            self._boxes.append(tag)
+            self.found.append(authored)
+            self._last = authored.anchor
         elif self._title is not None:
             self._title.anchors += self._names(tag)
-        elif tag.name in HEADINGS and not self._boxes:
+        elif tag.name in HEADINGS and (not self._boxes or authored is not None):
             around = [name for wrapper in self._wrappers() for name in self._names(wrapper)]
             self._title = _Title(tag, section, [*self._names(tag), *around, self._before])
-        elif tag.name == "dt" and not self._boxes and tag.parent is not None:
-            if self._term is not None and tag.find_previous_sibling() is self._term:
+        elif tag.name == "dt" and (not self._boxes or authored is not None) and tag.parent is not None:
+            if self._term is not None and authored is None and tag.find_previous_sibling() is self._term:
                 self._term = tag  # another name of the same: its text belongs to the first
             else:
                 self._title = _Title(tag, tag.parent, list(self._names(tag)))
-        elif chunk_type := self._box_type(tag):
+        elif not in_authored and (chunk_type := self._box_type(tag)):
             self._add_box(tag, chunk_type)
         elif tag.name in INLINE and not tag.contents:
             self._before = next(self._names(tag), self._before)
@@ -208,12 +226,14 @@ class _Reader:
     def _wrappers(self) -> Iterator[Tag]:
         """Yields the elements, innermost first, at whose beginning a heading opens now."""
         for outer in islice(reversed(self._open), MOST_WRAPPERS):
-            if outer.length > LONGEST_BEFORE or outer.has_heading or outer is self._open[0]:
+            if outer.length > LONGEST_BEFORE or outer.has_heading or outer.tag.name in ("article", "[document]"):
                 return
             yield outer.tag
 
     def _box_type(self, tag: Tag) -> ChunkType | None:
-        return type_of_anchor(attribute(tag, "id")) or self._settings.type_of(tag) or admonition_type(tag)
+        if tag.name != "dt" and is_member(tag):
+            return "definition"
+        return self._settings.types.get(id(tag)) or admonition_type(tag)
 
     def _add_box(self, tag: Tag, chunk_type: ChunkType) -> None:
         self._boxes.append(tag)
@@ -227,10 +247,11 @@ class _Reader:
 
     def _add_title(self, title: _Title) -> None:
         tag = title.tag
-        anchor = self._usable(title.anchors)
+        authored = self._authored.get(id(tag))
+        anchor = authored.anchor if authored is not None else self._usable(title.anchors)
         if tag.name == "dt" and not anchor:
             return
-        name = _title(one_line("".join(title.words)))
+        name = _title(title_words(title.steps, _is_added))
         if "sig" in classes(tag):
             name = _signature_title(name, anchor)
         if anchor:
@@ -238,12 +259,14 @@ class _Reader:
         else:
             anchor = self.name_of(name, "section", near=self._last)
         self._before = ""
-        semantic = None if UNREACHABLE in anchor else type_of_anchor(anchor)
-        chunk_type = semantic or self._settings.type_of(tag) or "definition"
         shape: Literal["term", "heading"] = "heading"
         if tag.name == "dt":
             shape, self._term = "term", tag
-        self.found.append(AnchoredElement(anchor, chunk_type, tag, tag, shape, title.section, name))
+        if authored is not None:
+            self.found.append(replace(authored, scope=title.section, title=name))
+        else:
+            chunk_type = self._settings.types.get(id(tag)) or "definition"
+            self.found.append(AnchoredElement(anchor, chunk_type, tag, tag, shape, title.section, name))
 
     def _names(self, tag: Tag) -> Iterator[str]:
         """Yields the names by which a link can lead to the element."""
@@ -265,10 +288,11 @@ def _slug(title: str) -> str:
     return re.sub(r"[\W_]+", "-", nfc(title.casefold())).strip("-")
 
 
-def _is_added(step: Step) -> bool:
+def _is_added(step: Step, _words: str) -> bool:
     """Returns whether a text is the sign of a link to its heading, such as ¶ or §, or a number by the generator."""
-    is_permalink = step.tag.name == "a" and bool(step.text.strip()) and not any(map(str.isalnum, step.text))
-    return step.kind == "text" and (is_permalink or is_section_number(step.tag))
+    leads_here = step.tag.name == "a" and ("#" in attribute(step.tag, "href") or "href" not in step.tag.attrs)
+    is_permalink = leads_here and bool(step.text.strip()) and not any(map(str.isalnum, step.text))
+    return is_permalink or is_section_number(step.tag)
 
 
 def _signature_title(words: str, anchor: str) -> str:

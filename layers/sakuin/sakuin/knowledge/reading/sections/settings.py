@@ -1,95 +1,63 @@
 """The settings of a page in its own meta tags: where its content is, and which of its elements have which type."""
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from typing import get_args
 
+import soupsieve
 from bs4 import Tag
 
 from sakuin.knowledge.page import ChunkType
-from sakuin.knowledge.reading.parsing import attribute
 from sakuin.texts.catalogue import coded
 
 # More would slow down the reading of large pages.
 MOST_SELECTORS = 30
 
-SELECTOR = re.compile(r"(?P<name>[a-zA-Z][\w-]*)?(?P<marks>(?:[.#][\w-]+)*)")
-
-
-@dataclass(frozen=True, slots=True)
-class Selector:
-    """A tag, an id and classes that an element must have: `div.recipe-step`, `#content`, `h2`."""
-
-    name: str
-    id: str
-    classes: frozenset[str]
-
-    def matches(self, tag: Tag) -> bool:
-        return (
-            self.name in ("", tag.name)
-            and self.id in ("", attribute(tag, "id"))
-            and (not self.classes or self.classes.issubset(attribute(tag, "class").split()))
-        )
+# One element by its tag, classes and id.
+SELECTOR = re.compile(r"(?:[a-zA-Z][\w-]*)?(?:\.[\w-]+)*(?:#[\w-]+)?(?:\.[\w-]+)*")
 
 
 @dataclass(frozen=True, slots=True)
 class PageSettings:
-    """What a page says about itself. `problems` are sentences about settings that were left out.
+    """What a page says about itself, by the `id()` of elements. `problems` are sentences about settings left out.
 
-    `by_headings`: index the page by its headings although it has semantic ids.
+    `index`: "headings" if semantic ids are like all others, "ids" if nothing without one is indexed.
     """
 
-    content: Sequence[Selector] = ()
-    left_out: Sequence[Selector] = ()
-    types: Sequence[tuple[Selector, ChunkType]] = ()
-    by_headings: bool = False
+    content: frozenset[int] = frozenset()
+    left_out: frozenset[int] = frozenset()
+    types: Mapping[int, ChunkType] = field(default_factory=dict)
+    index: str = ""
     problems: tuple[str, ...] = ()
 
-    def is_content(self, tag: Tag) -> bool:
-        """Returns whether the element is named as the main content."""
-        return any(selector.matches(tag) for selector in self.content)
 
-    def leaves_out(self, tag: Tag) -> bool:
-        """Returns whether the element is no content."""
-        return any(selector.matches(tag) for selector in self.left_out)
-
-    def type_of(self, tag: Tag) -> ChunkType | None:
-        """Returns the type that the page gives to the element."""
-        return next((chunk_type for selector, chunk_type in self.types if selector.matches(tag)), None)
-
-
-def page_settings(metas: Mapping[str, str]) -> PageSettings:
+def page_settings(metas: Mapping[str, str], root: Tag) -> PageSettings:
     """Reads the meta tags `sakuin:content`, `sakuin:leave-out`, `sakuin:types` and `sakuin:index`, without `sakuin:`.
 
     An invalid part is left out; it never stops the page.
     """
     problems: list[str] = []
-    types = []
+    types: dict[int, ChunkType] = {}
     for part in _parts(metas, "types", problems):
         written, _, name = part.partition("=")
-        selector = _selector(written.strip(), "types", problems)
-        chunk_type = next((known for known in get_args(ChunkType) if known == name.strip().lower()), None)
-        if selector is not None and chunk_type is not None:
-            types.append((selector, chunk_type))
-        elif selector is not None:
+        elements = _elements(written.strip(), "types", root, problems)
+        chunk_type = next((one for one in get_args(ChunkType) if one == name.strip().lower()), None)
+        if chunk_type is not None:
+            types = dict.fromkeys(elements, chunk_type) | types
+        elif SELECTOR.fullmatch(written.strip()):
             known = ", ".join(get_args(ChunkType))
             problems.append(coded("setting.type", part=repr(part[:80]), known=known))
     index = metas.get("index", "").lower()
-    if index not in ("", "headings"):
+    if index not in ("", "headings", "ids"):
         problems.append(coded("setting.index", value=repr(index[:80])))
-    return PageSettings(
-        content=_selectors(metas, "content", problems),
-        left_out=_selectors(metas, "leave-out", problems),
-        types=types,
-        by_headings=index == "headings",
-        problems=tuple(problems),
+    content, left_out = (
+        frozenset(
+            element for part in _parts(metas, name, problems) for element in _elements(part, name, root, problems)
+        )
+        for name in ("content", "leave-out")
     )
-
-
-def _selectors(metas: Mapping[str, str], name: str, problems: list[str]) -> list[Selector]:
-    read = (_selector(part, name, problems) for part in _parts(metas, name, problems))
-    return [selector for selector in read if selector is not None]
+    return PageSettings(content, left_out, types, index, tuple(problems))
 
 
 def _parts(metas: Mapping[str, str], name: str, problems: list[str]) -> Iterator[str]:
@@ -99,10 +67,8 @@ def _parts(metas: Mapping[str, str], name: str, problems: list[str]) -> Iterator
     yield from parts[:MOST_SELECTORS]
 
 
-def _selector(written: str, name: str, problems: list[str]) -> Selector | None:
-    match = SELECTOR.fullmatch(written)
-    ids = re.findall(r"#([\w-]+)", match["marks"]) if match else []
-    if match is None or not written or len(ids) > 1:
-        problems.append(coded("setting.selector", name=name, part=repr(written[:80])))
-        return None
-    return Selector((match["name"] or "").lower(), "".join(ids), frozenset(re.findall(r"\.([\w-]+)", match["marks"])))
+def _elements(selector: str, name: str, root: Tag, problems: list[str]) -> list[int]:
+    if selector and SELECTOR.fullmatch(selector):
+        return [id(tag) for tag in soupsieve.select(selector, root)]
+    problems.append(coded("setting.selector", name=name, part=repr(selector[:80])))
+    return []

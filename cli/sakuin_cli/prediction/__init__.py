@@ -1,1 +1,0 @@
-"""What golden questions answer after a change of pages, without a deployment of the change."""

@@ -1,0 +1,52 @@
+"""The files that `sakuin init` writes: `sakuin.toml`, and a workflow for GitHub Actions."""
+
+import json
+import shlex
+from pathlib import Path
+
+from sakuin_cli.site.config import GOLDEN_FILE
+
+WORKFLOW = Path(".github/workflows/sakuin.yml")
+# The folders that site generators build into.
+_BUILT = ("_site", "public", "dist", "build", "site", "_build/html", "docs/_build/html", "html", "www")
+
+
+def built_folder(folder: Path) -> str:
+    """Returns the folder of built pages in the folder of a site: the first that there is of the usual ones."""
+    return next((place for place in _BUILT if (folder / place).is_dir()), _BUILT[0])
+
+
+def config_text(pages: str, prefix: str) -> str:
+    """Returns the `sakuin.toml` of a site."""
+    return (
+        "# `sakuin push` and `sakuin watch` read this file.\n"
+        "# The folder of built pages:\n"
+        f"pages = {json.dumps(pages, ensure_ascii=False)}\n"
+        "# Their folder in the library; empty for its top. Links to pages begin with it.\n"
+        f"prefix = {json.dumps(prefix, ensure_ascii=False)}\n"
+        "# What agents read about this folder; a push with an admin key writes it:\n"
+        '# description = "How to use the app, for its users."\n'
+    )
+
+
+def workflow_text(pages: str, prefix: str, build: str) -> str:
+    """Returns the workflow of a site that the command `build` builds. Only the main branch is pushed."""
+    from jinja2 import Environment, PackageLoader, StrictUndefined
+
+    # GitHub's own expressions stand in double braces.
+    templates = Environment(
+        loader=PackageLoader("sakuin_cli", "site"),
+        undefined=StrictUndefined,
+        variable_start_string="<<",
+        variable_end_string=">>",
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+        autoescape=False,  # noqa: S701 - YAML
+    )
+    return templates.get_template("workflow.yml").render(
+        build=json.dumps(build, ensure_ascii=False),
+        golden=GOLDEN_FILE,
+        pages=shlex.quote(pages),
+        prefix=shlex.quote(prefix) if prefix else "",
+    )

@@ -1,0 +1,64 @@
+"""The books of a page: how many words of its main part are searched, left out for a reason, or lost."""
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+
+from bs4 import Tag
+
+from sakuin.knowledge.page import Explanation, Words
+from sakuin.knowledge.reading.anchors import AnchoredElement
+from sakuin.knowledge.reading.names import concept_name
+from sakuin.knowledge.reading.outline import Region, without_places
+from sakuin.knowledge.reading.tree import Step
+
+# In Japanese and Chinese a sign counts as a word.
+_SIGN = "\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff"
+WORD = re.compile(rf"[{_SIGN}]|[^\W{_SIGN}]+")
+
+NUMBER = re.compile(r"^[\d.]+\s*")
+FORM = frozenset({"button", "label", "option", "menu"})
+
+MOST_LOST = 3  # sections whose first words are kept
+
+
+def books(
+    tags: Sequence[Tag],
+    page_steps: Iterable[Step],
+    content: Sequence[Step],
+    left_out: Mapping[str, list[str]],
+    regions: Mapping[str, Region],
+    dropped: Mapping[str | None, Sequence[AnchoredElement]],
+    kept: Iterable[Explanation],
+) -> Words:
+    """Returns the books. `left_out` has texts by the reason, `dropped` sections, "" for those that are lost.
+
+    A heading of a `kept` explanation is searched with it.
+    """
+    reasons = Counter({reason: _count(texts) for reason, texts in left_out.items()})
+    in_content = {id(step.tag.parent) for step in content if step.kind == "open"} | {id(step.tag) for step in content}
+    visible = {id(step.tag) for step in page_steps if step.kind == "open"}
+    for tag in tags:
+        if id(tag) not in visible and id(tag.parent) in in_content:
+            reason = "menu" if tag.name == "nav" else "form" if tag.name in FORM else "hidden"
+            reasons[reason] += _count(tag.strings)
+    headings = {heading for each in kept for heading in each.headings}
+    lost, not_searched = [], 0
+    for reason, sections in ((reason or "", sections) for reason, sections in dropped.items()):
+        texts = [without_places(regions[each.anchor].prose.text()) for each in sections]
+        if not reason:
+            lost = texts = [text.strip() for text in texts if WORD.search(text) and not _names(text) & headings]
+        not_searched += _count(texts)
+        reasons[reason] += _count(texts)
+    searched = _count(step.text for step in content if step.kind == "text") - not_searched
+    return Words(max(0, searched), reasons.pop("", 0), {**+reasons}, tuple(lost[:MOST_LOST]))
+
+
+def _names(heading: str) -> set[str]:
+    """Returns the names that a heading may have: only the titles of its page tell whether its number counts."""
+    name = concept_name(heading)
+    return {name, NUMBER.sub("", name)}
+
+
+def _count(texts: Iterable[str]) -> int:
+    return len(WORD.findall("\n".join(texts)))

@@ -1,1 +1,0 @@
-"""What changed in the index, for programs that follow it."""
