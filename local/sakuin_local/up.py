@@ -37,6 +37,7 @@ REVISION = "2025-06-18"
 FIRST_CALL_S = 90
 HOW_OFTEN_S = 0.2
 FAILURES_SHOWN_S = 3.0
+RUNS_AGAIN = "the stack runs again"
 # A restart does not help a stack whose programs end so often within this time.
 DEATHS, WITHIN_S = 5, 60.0
 
@@ -132,6 +133,8 @@ class _Runs:
                 _show_connection(self.output, stack)
                 _show_console(self.output, stack, folder)
                 self.output.print(f"ready {stack.url}/mcp")
+            else:
+                progress.print(RUNS_AGAIN)
             self.is_first, ends = False, threading.Event()
             if stack.was_killed:
                 threading.Thread(target=_reconcile, args=(stack.environment, progress.print), daemon=True).start()
