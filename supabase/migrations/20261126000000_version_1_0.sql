@@ -6,11 +6,13 @@
 --     orders keys differently than S3, Python and a developer's machine.
 --   * Functions return lists as one jsonb value or one array: PostgREST cuts off rows after the first 1,000.
 --   * Functions in PL/pgSQL may call what a later file defines; functions in SQL are checked when they are created.
---   * Rights are granted in 8_rights, for all files at once.
+--   * Rights are granted in 8_rights, for all files at once. It also sets the search_path of each function, and makes those
+--     of the API run with the rights of their owner.
 
 create schema if not exists extensions;
 create extension if not exists vector with schema extensions;
 create extension if not exists fuzzystrmatch with schema extensions;
+set search_path = public, extensions;
 
 -- ---------------------------------------------------------------- what pages are indexed with
 
@@ -185,7 +187,7 @@ create table public.authored_file (
 
 -- Records the outcome of an uploaded version. Its page or file no longer waits.
 create function public.record_upload_result(p_source jsonb, p_outcome text, p_reason jsonb) returns void
-language plpgsql set search_path = public, extensions as $$
+language plpgsql as $$
 begin
   -- The reason why a current file cannot be read stays.
   delete from upload_result r where r.recorded_at < now() - interval '30 days' and (r.outcome <> 'failed' or not exists (
@@ -203,7 +205,7 @@ end $$;
 -- passages alone changed is the same to readers.
 create function public.replace_chunks(
   p_material text, p_chunks jsonb, p_fingerprint text, p_generation bigint
-) returns void language plpgsql set search_path = public, extensions as $$
+) returns void language plpgsql as $$
 begin
   perform remove_texts(p_material, p_chunks, p_fingerprint, p_generation);
   with old as materialized (
@@ -244,8 +246,7 @@ end $$;
 -- What a page loses by p_chunks, if that is more than 30 % and at least five of its explanations: {version_id, at, key,
 -- count, anchors, lost}; null if it is less. A page that has lost so much is compared with its version before that,
 -- for the 90 days that S3 keeps it (template.yaml). docs/decisions/0116.
-create function public.collapse_of(r public.material, p_chunks jsonb) returns jsonb
-language sql stable set search_path = public, extensions as $$
+create function public.collapse_of(r public.material, p_chunks jsonb) returns jsonb language sql stable as $$
   with compared as (
     select 1 as place, r.collapse->>'version_id' as version, r.collapse->>'key' as key, r.collapse->'at' as at,
            array(select jsonb_array_elements_text(r.collapse->'anchors')) as anchors
@@ -265,8 +266,7 @@ language sql stable set search_path = public, extensions as $$
 $$;
 
 -- The oldest competing key of a material whose owner is deleted: {bucket, key, version_id, sequencer}.
-create function public.next_owner_of(r public.material) returns jsonb
-language sql stable set search_path = public, extensions as $$
+create function public.next_owner_of(r public.material) returns jsonb language sql stable as $$
   select jsonb_build_object('bucket', w.bucket, 'key', w.key, 'version_id', w.version_id, 'sequencer', w.sequencer)
   from competing_key w
   where w.material = r.material and not w.deleted and r.status = 'deleted'
@@ -274,8 +274,7 @@ language sql stable set search_path = public, extensions as $$
 $$;
 
 -- What the next event says of a page; null if the last one said it. It has no text of the page.
-create function public.announcement_of(r public.material) returns jsonb
-language sql immutable set search_path = public, extensions as $$
+create function public.announcement_of(r public.material) returns jsonb language sql immutable as $$
   select jsonb_build_object(
     'material', r.material, 'state', r.version_state, 'status', r.status, 'version_id', r.version_id,
     'generation', r.generation, 'explanations', r.chunks_count, 'searchable_version_id', r.indexed_version_id,
@@ -285,7 +284,7 @@ $$;
 
 -- At most p_limit pages after p_after, by name, that changed p_seconds ago or before and whose event was not sent.
 create function public.unannounced_pages(p_after text, p_seconds integer, p_limit integer) returns jsonb
-language sql stable set search_path = public, extensions as $$
+language sql stable as $$
   select coalesce(jsonb_agg(announcement_of(u) order by u.material), '[]') from (
     select m.* from material m
     where m.announced <> m.version_state and not starts_with(m.material, '_sakuin/')
@@ -294,8 +293,7 @@ language sql stable set search_path = public, extensions as $$
 $$;
 
 -- Records what events said of pages: {material: state}. A page that changed meanwhile gets another event.
-create function public.mark_announced(p_states jsonb) returns void
-language sql set search_path = public, extensions as $$
+create function public.mark_announced(p_states jsonb) returns void language sql as $$
   update material m set announced = s.value from jsonb_each_text(p_states) s where m.material = s.key
 $$;
 
@@ -303,7 +301,7 @@ $$;
 create function public.apply_other_key(
   r public.material, p_source jsonb, p_deleted boolean, p_error jsonb, p_chunks jsonb, p_fingerprint text,
   p_learns_files jsonb, p_page_hash text, p_findings jsonb
-) returns jsonb language plpgsql set search_path = public, extensions as $$
+) returns jsonb language plpgsql as $$
 declare
   fence text collate "C";
   outcome text;
@@ -339,8 +337,7 @@ begin
 end $$;
 
 -- What a worker knows of a page before it changes it: {page, null if there is none, index_versions}.
-create function public.page_record(p_material text) returns jsonb
-language plpgsql stable set search_path = public, extensions as $$
+create function public.page_record(p_material text) returns jsonb language plpgsql stable as $$
 begin
   return jsonb_build_object('index_versions', index_versions(), 'page', (
     select jsonb_build_object(
@@ -350,8 +347,7 @@ begin
 end $$;
 
 -- Adds the row of a material, without a version. A change without a source adds none.
-create function public.add_material(p_material text, p_source jsonb) returns void
-language sql set search_path = public, extensions as $$
+create function public.add_material(p_material text, p_source jsonb) returns void language sql as $$
   insert into material (material, bucket, key, sequencer, status, generation)
   select p_material, s.bucket, s.key, '', 'deleted', 0 from jsonb_populate_record(null::material, p_source) s
   -- An insert that conflicts uses up a number, and blocks would not be filled.
@@ -378,7 +374,7 @@ create function public.apply_material(
   p_material text, p_source jsonb, p_deleted boolean, p_error jsonb, p_chunks jsonb, p_fingerprint text,
   p_learns_files jsonb, p_expected_generation bigint, p_page_hash text default null,
   p_findings jsonb default '[]', p_vectors jsonb default null, p_bucket jsonb default null
-) returns jsonb language plpgsql set search_path = public, extensions as $$
+) returns jsonb language plpgsql as $$
 declare
   r material;
   seq text := p_source->>'sequencer';
@@ -492,7 +488,7 @@ end $$;
 create function public.apply_current(
   r public.material, p_source jsonb, p_deleted boolean, p_error jsonb, p_chunks jsonb, p_fingerprint text,
   p_learns_files jsonb, p_page_hash text, p_findings jsonb, p_bucket text
-) returns jsonb language plpgsql set search_path = public, extensions as $$
+) returns jsonb language plpgsql as $$
 declare
   owns constant boolean := r.key = p_source->>'key';
   fence text;
@@ -531,8 +527,7 @@ end $$;
 -- transaction. Messages only say that a page has such a row, so one may come twice, late, or never.
 
 -- Records whether a language model is to be asked about a page. p_changed: at once, because it has a new version.
-create function public.record_pending_learns(p_material text, p_changed boolean) returns void
-language plpgsql set search_path = public, extensions as $$
+create function public.record_pending_learns(p_material text, p_changed boolean) returns void language plpgsql as $$
 begin
   if exists (select from knowledge_chunks k where k.material = p_material and k.learns_source = 'provisional') then
     insert into pending_learns as p (material) values (p_material)
@@ -544,15 +539,13 @@ end $$;
 
 -- When the next call about a text may be made: at once, after five minutes, after an hour, then each day; null after
 -- eight calls.
-create function public.next_learns_call(c public.learns_cache) returns timestamptz
-language sql stable set search_path = public, extensions as $$
+create function public.next_learns_call(c public.learns_cache) returns timestamptz language sql stable as $$
   select case when c.attempts = 0 then '-infinity'::timestamptz when c.attempts < 8 then c.asked_at + (
     array['5 minutes', '1 hour', '1 day'])[least(c.attempts, 3)]::interval end
 $$;
 
 -- The answers for these texts: {key: [items]}; empty also for a text whose calls are used up.
-create function public.cached_learns(p_keys text[]) returns jsonb
-language sql set search_path = public, extensions as $$
+create function public.cached_learns(p_keys text[]) returns jsonb language sql as $$
   update learns_cache c set used_at = now() where c.cache_key = any (p_keys) and c.used_at < now() - interval '1 day';
   select coalesce(jsonb_object_agg(c.cache_key, coalesce(c.learns, '{}')), '{}') from learns_cache c
   where c.cache_key = any (p_keys) and (c.learns is not null or next_learns_call(c) is null)
@@ -560,7 +553,7 @@ $$;
 
 -- Claims due pages for p_seconds, so that at most p_slots are under way.
 create function public.claim_learns(p_slots integer, p_seconds integer) returns text[]
-language plpgsql set search_path = public, extensions set enable_seqscan = off set enable_sort = off as $$
+language plpgsql set enable_seqscan = off set enable_sort = off as $$
 declare
   claimed text[];
 begin
@@ -583,7 +576,7 @@ end $$;
 -- answer, whose attempt is recorded; `more`: others are due. Null if the page is not pending. A text that failed three
 -- times is asked about alone, so that it cannot keep its neighbours from an answer.
 create function public.begin_learns(p_material text, p_keys text[], p_seconds integer) returns jsonb
-language plpgsql set search_path = public, extensions as $$
+language plpgsql as $$
 declare
   due text[];
   tried integer;
@@ -615,7 +608,7 @@ end $$;
 -- Ends the work on a page for now; it is due after p_seconds at the earliest. p_not_asked: texts whose recorded call
 -- was not made.
 create function public.release_learns(p_material text, p_not_asked text[], p_seconds integer) returns void
-language sql set search_path = public, extensions as $$
+language sql as $$
   update learns_cache c set attempts = c.attempts - 1
   where c.cache_key = any (p_not_asked) and c.attempts > 0 and c.learns is null;
   update pending_learns p set claimed_until = null,
@@ -625,8 +618,7 @@ $$;
 
 -- Gives up on a page whose searchable version cannot be read any more, if it still has p_generation. Its next version
 -- is asked about again.
-create function public.drop_learns(p_material text, p_generation bigint) returns void
-language plpgsql set search_path = public, extensions as $$
+create function public.drop_learns(p_material text, p_generation bigint) returns void language plpgsql as $$
 begin
   perform from material m where m.material = p_material and m.generation = p_generation for update;
   if found then delete from pending_learns p where p.material = p_material; end if;
@@ -634,16 +626,14 @@ end $$;
 
 -- ---------------------------------------------------------------- queries
 
-create function public.material_counts() returns jsonb
-language sql stable set search_path = public, extensions as $$
+create function public.material_counts() returns jsonb language sql stable as $$
   select coalesce(jsonb_object_agg(s.status, s.n), '{}') || jsonb_build_object('chunks', coalesce(sum(s.chunks), 0))
   from (select m.status, count(*) as n, sum(m.chunks_count) as chunks from material m
         where m.status <> 'deleted' group by m.status) s
 $$;
 
 -- The findings about pages whose names begin with p_prefix, by rule: [{rule, severity, findings, pages}].
-create function public.finding_counts(p_prefix text) returns jsonb
-language sql stable set search_path = public, extensions as $$
+create function public.finding_counts(p_prefix text) returns jsonb language sql stable as $$
   select coalesce(jsonb_agg(to_jsonb(c)
     order by array_position(array['error', 'warning', 'info'], c.severity), c.pages desc, c.rule), '[]')
   from (select f->>'rule' as rule, f->>'severity' as severity, count(*) as findings,
@@ -653,16 +643,14 @@ language sql stable set search_path = public, extensions as $$
 $$;
 
 -- p_versions: [{key, version_id}].
-create function public.upload_results(p_versions jsonb) returns jsonb
-language sql stable set search_path = public, extensions as $$
+create function public.upload_results(p_versions jsonb) returns jsonb language sql stable as $$
   select coalesce(jsonb_agg(jsonb_build_object(
     'key', r.key, 'version_id', r.version_id, 'outcome', r.outcome, 'reason', r.reason)), '[]')
   from jsonb_to_recordset(p_versions) as v(key text, version_id text)
   join upload_result r using (key, version_id)
 $$;
 
-create function public.indexed_anchors(p_materials text[]) returns jsonb
-language sql stable set search_path = public, extensions as $$
+create function public.indexed_anchors(p_materials text[]) returns jsonb language sql stable as $$
   select coalesce(jsonb_object_agg(m.material, (
     select coalesce(jsonb_agg(jsonb_build_object(
       'anchor', k.anchor, 'learns', k.learns, 'learns_given', k.learns_given) order by k.position), '[]')
@@ -673,7 +661,7 @@ $$;
 -- The materials of a folder that a learns.yml names, or named when they were last indexed, but for those that were
 -- written with this version of it. A name without a folder matches pages of that name in every subfolder.
 create function public.materials_named_in(p_key text, p_version text, p_folder text, p_names text[]) returns text[]
-language sql stable set search_path = public, extensions as $$
+language sql stable as $$
   select coalesce(array_agg(m.material), '{}') from material m
   -- The last code point ends the range of all names in the folder.
   where m.material >= p_folder and m.material < p_folder || U&'\+10FFFF' and m.indexed_version_id is not null
@@ -721,8 +709,7 @@ create table public.unused_vector (
 );
 create index unused_vector_since on public.unused_vector (unused_since);
 
-create function public.record_unused_vectors() returns trigger
-language plpgsql set search_path = public, extensions as $$
+create function public.record_unused_vectors() returns trigger language plpgsql as $$
 begin
   -- In one order, so that writers cannot deadlock.
   insert into unused_vector (space, text_hash) select distinct c.space, c.text_hash from changed c order by 1, 2
@@ -735,7 +722,7 @@ create trigger removed_texts after delete on public.embedded_text referencing ol
   for each statement execute function public.record_unused_vectors();
 
 create function public.missing_vectors(p_space text, p_text_hashes text[]) returns text[]
-language sql set search_path = public, extensions set enable_seqscan = off as $$
+language sql set enable_seqscan = off as $$
   -- They are needed soon.
   update unused_vector u set unused_since = now()
   where u.space = p_space and u.text_hash = any (p_text_hashes) and u.unused_since < now() - interval '1 day';
@@ -745,7 +732,7 @@ $$;
 
 -- The vectors of a space by their names: base64 of two 16-bit numbers, then 16-bit floats, the highest byte first.
 create function public.vectors_by_name(p_space text, p_text_hashes text[]) returns jsonb
-language sql stable set search_path = public, extensions set enable_seqscan = off as $$
+language sql stable set enable_seqscan = off as $$
   select coalesce(jsonb_object_agg(v.text_hash, translate(encode(halfvec_send(v.embedding), 'base64'), chr(10), '')), '{}')
   from knowledge_vector v where v.space = p_space and v.text_hash = any (p_text_hashes)
 $$;
@@ -755,7 +742,7 @@ $$;
 -- embedded before. A version of another template keeps the text of a chunk while title, content and learns are the same
 -- (see remove_texts).
 create function public.add_texts(p_chunks jsonb, p_fingerprint text) returns void
-language plpgsql set search_path = public, extensions set enable_seqscan = off as $$
+language plpgsql set enable_seqscan = off as $$
 declare
   spaces constant text[] := spaces_of_template(p_fingerprint);
   answers constant text := case when exists (select from index_version)
@@ -783,7 +770,7 @@ end $$;
 
 -- Removes the texts and the rows that a material will not have with p_chunks, before its chunks change.
 create function public.remove_texts(p_material text, p_chunks jsonb, p_fingerprint text, p_generation bigint) returns void
-language plpgsql set search_path = public, extensions set enable_seqscan = off as $$
+language plpgsql set enable_seqscan = off as $$
 declare
   spaces constant text[] := spaces_of_template(p_fingerprint);
 begin
@@ -811,8 +798,7 @@ begin
 end $$;
 
 -- The spaces in which each chunk of a material has a vector.
-create function public.spaces_with_all_vectors(p_material text) returns text[]
-language sql stable set search_path = public, extensions as $$
+create function public.spaces_with_all_vectors(p_material text) returns text[] language sql stable as $$
   select coalesce(array_agg(s.space order by s.space), '{}')
   from (select t.space from knowledge_chunks k join embedded_text t on t.id = k.id where k.material = p_material
         group by t.space
@@ -839,7 +825,7 @@ create index stored_row_other on public.stored_row (changed_at) where id is null
 -- Stages those of p_rows ([{row_id, text_hashes}]) that are not current in a space, and of which it has all vectors. Returns
 -- {generation, spaces: {space: {row_id: [vectors]}}}: the generation of the material, and vectors as vectors_by_name has them.
 create function public.stage_rows(p_material text, p_source jsonb, p_fingerprint text, p_rows jsonb) returns jsonb
-language plpgsql set search_path = public, extensions set enable_seqscan = off as $$
+language plpgsql set enable_seqscan = off as $$
 declare
   generation_now bigint;
   staged jsonb;
@@ -869,8 +855,7 @@ begin
 end $$;
 
 -- Forgets rows that are deleted in turbopuffer, but for those that were staged again.
-create function public.forget_rows(p_space text, p_generation bigint, p_rows text[]) returns void
-language sql set search_path = public, extensions as $$
+create function public.forget_rows(p_space text, p_generation bigint, p_rows text[]) returns void language sql as $$
   delete from stored_row r
   where r.space = p_space and r.generation = p_generation and r.row_id = any (p_rows) and r.id is null
 $$;
@@ -912,20 +897,18 @@ create table public.posting (
 ) with (fillfactor = 80, autovacuum_vacuum_scale_factor = .02);
 
 -- Consecutive pages get different blocks, so that their writers do not wait for each other.
-create function public.posting_block(p_number integer) returns integer
-language sql immutable set search_path = public, extensions as $$
+create function public.posting_block(p_number integer) returns integer language sql immutable as $$
   select p_number % 64 + 64 * (p_number / 2048)
 $$;
 
-create function public.block_of(p_material text) returns integer
-language sql stable set search_path = public, extensions as $$
+create function public.block_of(p_material text) returns integer language sql stable as $$
   select posting_block(m.number) from material m where m.material = p_material
 $$;
 
 -- Adds the rows p_fresh of chunk_words to the postings of a block, and removes p_stale. Each writer locks one block only,
 -- and locks it last: writers of one block wait for each other here and nowhere else, and cannot deadlock.
 create function public.change_postings(p_block integer, p_fresh integer[], p_stale integer[]) returns void
-language plpgsql set search_path = public, extensions set jit = off set enable_seqscan = off
+language plpgsql set jit = off set enable_seqscan = off
 -- The array of a generic plan is not hashed.
 set plan_cache_mode = force_custom_plan as $$
 declare
@@ -960,7 +943,7 @@ end $$;
 
 -- Adds the words of those p_chunks that have no such row yet, and returns the numbers of the new rows.
 create function public.add_words(p_material text, p_chunks jsonb) returns integer[]
-language sql set search_path = public, extensions set enable_seqscan = off as $$
+language sql set enable_seqscan = off as $$
   with added as (
     insert into chunk_words (id, material, terms, impacts)
     select c.id, p_material, c.terms, c.impacts
@@ -973,8 +956,7 @@ language sql set search_path = public, extensions set enable_seqscan = off as $$
 $$;
 
 -- The rows of the words of p_chunks: {id: number}. A chunk has its words (`terms`, `impacts`) or their row (`words`).
-create function public.rows_of_words(p_chunks jsonb) returns jsonb
-language sql stable set search_path = public, extensions set enable_seqscan = off as $$
+create function public.rows_of_words(p_chunks jsonb) returns jsonb language sql stable set enable_seqscan = off as $$
   select coalesce(jsonb_object_agg(r.id, r.number), '{}') from (
     select distinct on (w.id) w.id, w.number
     from jsonb_to_recordset(p_chunks) as c(id text, words integer, terms text[], impacts smallint[])
@@ -984,8 +966,7 @@ $$;
 
 -- Writes words for a version of a page that is not applied yet, and returns their rows as rows_of_words does. A page with
 -- many words takes several calls: one statement could not write them all within its time limit.
-create function public.stage_words(p_material text, p_source jsonb, p_chunks jsonb) returns jsonb
-language plpgsql set search_path = public, extensions as $$
+create function public.stage_words(p_material text, p_source jsonb, p_chunks jsonb) returns jsonb language plpgsql as $$
 declare
   fresh integer[];
   staged jsonb;
@@ -1002,8 +983,7 @@ begin
 end $$;
 
 -- Makes p_chunks the words of a material. The words of a large page are removed by sweep_words, in portions.
-create function public.replace_words(p_material text, p_chunks jsonb) returns void
-language plpgsql set search_path = public, extensions as $$
+create function public.replace_words(p_material text, p_chunks jsonb) returns void language plpgsql as $$
 declare
   fresh constant integer[] := add_words(p_material, p_chunks);
   words constant integer[] := array(select r.value::integer from jsonb_each_text(rows_of_words(p_chunks)) r);
@@ -1024,7 +1004,7 @@ end $$;
 -- Deletes about p_terms words of one page that are not current: replaced ones, and those that were staged more than
 -- p_seconds ago. Returns the number of rows; 0: nothing is left.
 create function public.sweep_words(p_seconds integer, p_terms integer) returns integer
-language plpgsql set search_path = public, extensions set enable_seqscan = off as $$
+language plpgsql set enable_seqscan = off as $$
 declare
   due constant timestamptz := now() - make_interval(secs => p_seconds);
   page constant text := (select w.material from chunk_words w where not w.is_current and w.changed_at < due
@@ -1059,8 +1039,7 @@ create index reading_begins on public.reading (left(sound, 2), length(sound));
 create index reading_ends on public.reading (right(sound, 2), length(sound));
 
 -- Voiced and small kana become plain ones, and repeated kana become one.
-create function public.sound_of(p_reading text) returns text
-language sql immutable set search_path = public, extensions as $$
+create function public.sound_of(p_reading text) returns text language sql immutable as $$
   select regexp_replace(
     translate(p_reading, 'ガギグゲゴザジズゼゾダヂヅデドバビブベボパピプペポヴァィゥェォッャュョヮ',
                          'カキクケコサシスセソタチツテトハヒフヘホハヒフヘホウアイウエオツヤユヨワ'),
@@ -1069,8 +1048,7 @@ $$;
 
 -- Writes the readings of words, after their postings: two writers of one new row wait for each other. `spelled` of a
 -- chunk has the words of scripts with spaces with their terms.
-create function public.add_readings(p_chunks jsonb) returns void
-language sql set search_path = public, extensions as $$
+create function public.add_readings(p_chunks jsonb) returns void language sql as $$
   -- In one order, so that writers cannot deadlock.
   insert into reading (reading, written, term, sound)
   select p.reading, p.written, p.term, sound_of(p.reading)
@@ -1087,8 +1065,7 @@ $$;
 
 -- The number of typing errors between two sounds: a kana that is added, missing, replaced, or swapped with its
 -- neighbour. More than two count as three.
-create function public.typo_distance(p_one text, p_other text) returns integer
-language sql immutable set search_path = public, extensions as $$
+create function public.typo_distance(p_one text, p_other text) returns integer language sql immutable as $$
   select case
     when d.edits = 2 and length(p_one) = length(p_other) and exists (
       select from generate_series(1, length(p_one) - 1) i
@@ -1098,15 +1075,14 @@ language sql immutable set search_path = public, extensions as $$
 $$;
 
 -- How many typing errors are allowed in a reading.
-create function public.typo_limit(p_reading text) returns integer
-language sql immutable set search_path = public, extensions as $$
+create function public.typo_limit(p_reading text) returns integer language sql immutable as $$
   select case when length(p_reading) >= 7 then 2 else 1 end
 $$;
 
 -- The words of a similar sound, best first. Only readings that begin or end with the same two kana are compared: errors
 -- at both ends are not found.
 create function public.similar_words(p_reading text) returns jsonb
-language sql stable set search_path = public, extensions set jit = off set enable_seqscan = off as $$
+language sql stable set jit = off set enable_seqscan = off as $$
   with asked as materialized (
     select sound_of(p_reading) as sound, length(sound_of(p_reading)) as width, typo_limit(p_reading) as typos
   ), around as (
@@ -1147,7 +1123,7 @@ create table public.site_synonyms (
 -- synonyms of the file were stored p_expected_generation times: another worker has read a later version.
 create function public.store_synonyms(
   p_key text, p_version text, p_folder text, p_groups jsonb, p_analyzer text, p_expected_generation bigint
-) returns boolean language plpgsql set search_path = public, extensions as $$
+) returns boolean language plpgsql as $$
 begin
   insert into site_synonyms (key, groups, generation) values (p_key, '[]', 0) on conflict do nothing;
   update site_synonyms s set
@@ -1171,7 +1147,7 @@ end $$;
 create function public.lexicon_entries(
   p_readings text[], p_words jsonb, p_query text, p_material text default null, p_in text default null
 ) returns jsonb
-language plpgsql stable set search_path = public, extensions set jit = off set enable_seqscan = off
+language plpgsql stable set jit = off set enable_seqscan = off
 -- Planning takes longer than the statement.
 set plan_cache_mode = force_generic_plan as $$
 declare
@@ -1221,8 +1197,7 @@ return (p_type is null or k.type = p_type) and (p_category is null or k.category
 -- The vector of a question as it would be in a language of p_sample passages: moved by the difference between the mean of
 -- that language and that of the nearest one. Null if it is the nearest.
 create function public.vector_in_language(p_space text, p_sample integer, p_vector extensions.halfvec, p_language text)
-returns extensions.halfvec
-language sql stable set search_path = public, extensions set enable_seqscan = off as $$
+returns extensions.halfvec language sql stable set enable_seqscan = off as $$
   with means as materialized (
     select lower(split_part(k.language, '-', 1)) as language, avg(v.embedding) as mean, avg(v.embedding <=> p_vector) as distance
     from (select e.* from embedded_text e where e.space = p_space order by e.text_hash limit p_sample) e
@@ -1255,7 +1230,7 @@ create function public.search_candidates(
   p_posting_budget integer, p_expected text default null, p_type text default null, p_category text default null,
   p_level text default null, p_material text default null, p_in text default null, p_folders text[] default '{""}'
 ) returns json
-language plpgsql stable set search_path = public, extensions set jit = off set max_parallel_workers_per_gather = 0
+language plpgsql stable set jit = off set max_parallel_workers_per_gather = 0
 set enable_mergejoin = off as $$
 #variable_conflict use_column
 declare
@@ -1477,8 +1452,7 @@ end $$;
 create function public.stored_candidates(
   p_rows text[], p_terms text[], p_space text, p_sample integer, p_expected text default null, p_type text default null,
   p_category text default null, p_level text default null, p_material text default null, p_in text default null
-) returns jsonb
-language sql stable set search_path = public, extensions set jit = off set enable_seqscan = off as $$
+) returns jsonb language sql stable set jit = off set enable_seqscan = off as $$
   with whole as materialized (
     select coalesce(sum(m.chunks_count), 0) as total from material m
   ), found as materialized (
@@ -1516,7 +1490,7 @@ create function public.chunks_to_show(p_ids text[]) returns table (
   id text, material text, anchor text, title text, content text, learns text[], learns_source text, type text,
   page_title text, section text, level text, language text
 )
-language sql stable set search_path = public, extensions as $$
+language sql stable as $$
   select k.id, k.material, k.anchor, k.title, k.content, k.learns, k.learns_source, k.type, k.page_title, k.section,
     k.level, k.language
   from knowledge_chunks k where k.id = any (p_ids)
@@ -1526,8 +1500,7 @@ $$;
 create function public.has_terms(
   p_terms jsonb, p_type text default null, p_category text default null, p_level text default null,
   p_material text default null, p_in text default null
-) returns jsonb
-language sql stable set search_path = public, extensions set jit = off set enable_seqscan = off as $$
+) returns jsonb language sql stable set jit = off set enable_seqscan = off as $$
   select coalesce(jsonb_agg(exists (
     select from (
       select t.term from jsonb_array_elements_text(s.terms) as t(term)
@@ -1546,8 +1519,7 @@ $$;
 -- The canary's page, below _sakuin/, is in no list.
 
 -- A text without the addresses of its links (knowledge/markdown.py).
-create function public.without_addresses(p_content text) returns text
-language sql immutable set search_path = public, extensions as $$
+create function public.without_addresses(p_content text) returns text language sql immutable as $$
   select case when strpos(p_content, '](<') > 0
     then regexp_replace(p_content, '\[((?:[^][\n]|\[[^][\n]*\])+)\]\(<[^<>\s]*>\)', '\1', 'g') else p_content end
 $$;
@@ -1559,7 +1531,7 @@ create function public.list_concepts(
   p_type text default null, p_category text default null, p_level text default null, p_material text default null,
   p_in text default null
 ) returns table (id text, title text, type text, material text, anchor text, "position" integer, text text)
-language sql stable set search_path = public, extensions as $$
+language sql stable as $$
   select k.id, k.title, k.type, k.material, k.anchor, k.position, left(without_addresses(k.content), 300)
   from knowledge_chunks k
   where passes(k, p_type, p_category, p_level, p_material, p_in)
@@ -1570,7 +1542,7 @@ $$;
 
 -- The pages that explain something, by name: [{material, title, category, level}].
 create function public.list_materials(p_limit integer, p_after text default null, p_in text default null) returns jsonb
-language sql stable set search_path = public, extensions as $$
+language sql stable as $$
   select coalesce(jsonb_agg(to_jsonb(p) order by p.material), '[]') from (
     select m.material, k.page_title as title, k.category, k.level
     from material m cross join lateral (
@@ -1584,7 +1556,7 @@ $$;
 -- The values that filters accept: {types, categories, levels, folders}, at most p_limit of each. `materials` are the pages whose
 -- names are like p_material, those with the same last segment first. With p_in, all of them are those of pages that begin with it.
 create function public.filter_values(p_limit integer, p_material text default null, p_in text default null) returns jsonb
-language sql stable set search_path = public, extensions set enable_seqscan = off as $$
+language sql stable set enable_seqscan = off as $$
   -- From one value to the next: an index has each of them once for every chunk.
   with recursive categories as (
     select min(k.category) as value from knowledge_chunks k where k.category is not null
@@ -1640,8 +1612,7 @@ $$;
 
 -- Whole chunks. With p_neighbours each has `previous` and `next`: {id, material, anchor, title, content} of the chunks
 -- before and after it in its page, null at the ends.
-create function public.read_chunks(p_ids text[], p_neighbours boolean) returns jsonb
-language sql stable set search_path = public, extensions as $$
+create function public.read_chunks(p_ids text[], p_neighbours boolean) returns jsonb language sql stable as $$
   select coalesce(jsonb_agg(
     to_jsonb(k) - array['learns_given', 'learns_key', 'illustrates', 'text_hashes', 'fingerprint']
     || case when p_neighbours then jsonb_build_object('previous', (
@@ -1662,8 +1633,7 @@ $$;
 create function public.read_page(
   p_material text, p_limit integer default null, p_position integer default 0, p_line integer default null,
   p_has_content boolean default true
-) returns jsonb
-language sql stable set search_path = public, extensions as $$
+) returns jsonb language sql stable as $$
   select coalesce(jsonb_agg(to_jsonb(p) - array['lines', 'own'] order by p.position), '[]') from (
     select l.*, 1 + l.lines - l.own as line from (
       select k.id, k.material, k.anchor, k.title, k.section, k.page_title, k.position, n.own,
@@ -1685,7 +1655,7 @@ create function public.find_text(
   p_pattern text, p_limit integer, p_seconds float8, p_in text default null, p_material text default null,
   p_after_material text default null, p_after_position integer default null
 ) returns jsonb
-language plpgsql stable set search_path = public, extensions
+language plpgsql stable
 -- In the order of an index, so that nothing is read before the first comparison.
 set enable_seqscan = off set enable_bitmapscan = off set enable_sort = off as $$
 declare
@@ -1927,36 +1897,33 @@ create index outbox_sent on public.outbox (sent_at);
 
 -- The user for whom the function `api` calls, which has verified the user's token. Nobody else can send this header:
 -- users themselves may call nothing (8_rights). Not null for an invalid header: the cast raises an error.
-create function public.acting_user() returns uuid
-language sql stable set search_path = public, extensions as $$
+create function public.acting_user() returns uuid language sql stable as $$
   select (nullif(current_setting('request.headers', true), '')::json->>'x-acting-user')::uuid
   where current_setting('role', true) in ('service_role', 'sakuin_member')
 $$;
 
 -- Whether the Lambda functions call, for an operator or for themselves. PostgREST sets the role; it stays the same
 -- inside a function with the rights of another role.
-create function public.is_service() returns boolean
-language sql stable set search_path = public, extensions as $$
+create function public.is_service() returns boolean language sql stable as $$
   select coalesce(current_setting('role', true), '') = 'service_role' and acting_user() is null
 $$;
 
 -- Whether an account has a verified second factor. Runs as postgres, who may read the factors of Supabase Auth.
-create function public.has_second_factor(p_user uuid) returns boolean
-language sql stable security definer set search_path = public, extensions, pg_temp as $$
+create function public.has_second_factor(p_user uuid) returns boolean language sql stable security definer as $$
   select exists (select from auth.mfa_factors f where f.user_id = p_user and f.status = 'verified')
 $$;
 
 -- The projects in which the acting user has at least this role. Runs with the owner's rights: a policy cannot query
 -- the table that it protects.
 create function public.acting_projects(p_role public.member_role) returns setof uuid
-language sql stable security definer set search_path = public, extensions, pg_temp as $$
+language sql stable security definer as $$
   select m.project_id from project_member m join project p on p.id = m.project_id and p.deleted_at is null
   where m.user_id = acting_user() and m.role >= p_role
 $$;
 
 -- Raises an error unless a condition is true: its message is the code of a text below `said.`, its detail the values.
 create function public.require(p_condition boolean, p_errcode text, p_code text, p_values jsonb default '{}') returns void
-language plpgsql set search_path = public, extensions as $$
+language plpgsql as $$
 begin
   if p_condition is not true then
     raise exception using errcode = p_errcode, message = p_code, detail = p_values::text;
@@ -1964,14 +1931,12 @@ begin
 end $$;
 
 -- What a quota counts, as a reason in another one.
-create function public.counted_by(p_quota text) returns jsonb
-language sql immutable set search_path = public, extensions as $$
+create function public.counted_by(p_quota text) returns jsonb language sql immutable as $$
   select jsonb_build_object('code', 'quota.what.' || p_quota, 'values', '{}'::jsonb)
 $$;
 
 -- The same as the defaults of `Limits`.
-create function public.default_quotas() returns jsonb
-language sql immutable set search_path = public, extensions as $$
+create function public.default_quotas() returns jsonb language sql immutable as $$
   select '{
     "projects": 100, "members": 1000, "tables": 1000, "tools": 1000, "endpoints": 1000, "endpoint_tools": 100,
     "project_bytes": 200000000, "project_chunks": 150000, "project_daily_tokens": 100000000,
@@ -1980,21 +1945,18 @@ language sql immutable set search_path = public, extensions as $$
   }'::jsonb
 $$;
 
-create function public.quota_of(p_name text) returns bigint
-language sql stable set search_path = public, extensions as $$
+create function public.quota_of(p_name text) returns bigint language sql stable as $$
   select coalesce((select q.value from quota q where q.name = p_name), (default_quotas()->>p_name)::bigint)
 $$;
 
-create function public.set_quotas(p_quotas jsonb) returns void
-language sql set search_path = public, extensions as $$
+create function public.set_quotas(p_quotas jsonb) returns void language sql as $$
   insert into quota as q (name, value)
   select e.key, e.value::bigint from jsonb_each_text(p_quotas) e where default_quotas() ? e.key
   on conflict (name) do update set value = excluded.value where q.value <> excluded.value
 $$;
 
 -- Raises an error if p_present things and p_more exceed a quota.
-create function public.check_quota(p_present numeric, p_more numeric, p_name text) returns void
-language plpgsql set search_path = public, extensions as $$
+create function public.check_quota(p_present numeric, p_more numeric, p_name text) returns void language plpgsql as $$
 declare
   most constant bigint := quota_of(p_name);
 begin
@@ -2003,15 +1965,14 @@ begin
 end $$;
 
 -- One count at a time for each project: simultaneous requests exceed no quota.
-create function public.lock_quotas(p_project uuid) returns void
-language sql set search_path = public, extensions as $$
+create function public.lock_quotas(p_project uuid) returns void language sql as $$
   select pg_advisory_xact_lock(hashtextextended('quotas of ' || p_project, 0))
 $$;
 
 -- Adds an amount to what a principal used of a quota in the period that began then. What an earlier period used does not
 -- count.
 create function public.add_use(p_principal text, p_name text, p_began timestamptz, p_amount bigint) returns bigint
-language sql set search_path = public, extensions as $$
+language sql as $$
   insert into quota_use as u (principal, quota, began, used) values (p_principal, p_name, p_began, greatest(p_amount, 0))
   on conflict (principal, quota) do update set began = greatest(u.began, p_began),
     used = greatest(case when u.began >= p_began then u.used else 0 end + p_amount, 0)
@@ -2022,7 +1983,7 @@ $$;
 -- `retry_after`, if too little is left. 0 is no limit. A negative amount was taken and not used. Runs as postgres: nobody
 -- changes his own count.
 create function public.take_quota(p_principal text, p_name text, p_seconds integer, p_amount bigint) returns void
-language plpgsql security definer set search_path = public, extensions, pg_temp as $$
+language plpgsql security definer as $$
 declare
   most constant bigint := quota_of(p_name);
   this_period constant timestamptz := date_bin(make_interval(secs => p_seconds), now(), '2000-01-01T00:00Z');
@@ -2042,7 +2003,7 @@ end $$;
 -- Counts an attempt to sign in to the console, by the hashes of the caller's address and of the account. Raises PT429 when
 -- one of them has had too many. p_succeeded takes the attempt back: only wrong passwords count in the end.
 create function public.count_sign_in(p_address text, p_account text, p_succeeded boolean) returns void
-language plpgsql set search_path = public, extensions as $$
+language plpgsql as $$
 begin
   if p_succeeded then
     update quota_use set used = used - 1
@@ -2056,8 +2017,7 @@ end $$;
 
 -- Returns an argument that keeps the rule of this code; names and descriptions without space around them. Null stays
 -- null: a change leaves the field as it is.
-create function public.checked(p_code text, p_value text) returns text
-language plpgsql set search_path = public, extensions as $$
+create function public.checked(p_code text, p_value text) returns text language plpgsql as $$
 declare
   value constant text := case when p_code in ('record.name', 'record.description') then regexp_replace(p_value, '^\s+|\s+$', '', 'g')
                               else p_value end;
@@ -2073,8 +2033,7 @@ begin
   return value;
 end $$;
 
-create function public.check_json_path(p_path text) returns text
-language sql set search_path = public, extensions as $$
+create function public.check_json_path(p_path text) returns text language sql as $$
   select require(p_path = '' or p_path like '/%', 'PT422', 'json.pointer_start',
                  jsonb_build_object('pointer', format('''%s''', left(p_path, 200))));
   select require(p_path !~ '~(?![01])', 'PT422', 'json.pointer_escape', jsonb_build_object('pointer', format('''%s''', left(p_path, 200))));
@@ -2085,14 +2044,12 @@ $$;
 -- ---------------------------------------------------------------- projects and members
 
 -- Raises an error unless the caller has at least this role in a project that the caller sees.
-create function public.check_role(p_project uuid, p_role public.member_role) returns void
-language sql set search_path = public, extensions as $$
+create function public.check_role(p_project uuid, p_role public.member_role) returns void language sql as $$
   select require(is_service() or p_project in (select acting_projects(p_role)), 'PT403',
                  'record.needs_role', jsonb_build_object('role', p_role))
 $$;
 
-create function public.check_project(p_project uuid, p_role public.member_role) returns void
-language plpgsql set search_path = public, extensions as $$
+create function public.check_project(p_project uuid, p_role public.member_role) returns void language plpgsql as $$
 begin
   perform require(exists (select from project p where p.id = p_project), 'P0002',
                   'record.no_project', jsonb_build_object('id', p_project));
@@ -2100,8 +2057,7 @@ begin
 end $$;
 
 -- The creator of a project is its first owner. Runs as postgres: a project without a member is invisible.
-create function public.create_project(p_name text) returns jsonb
-language plpgsql security definer set search_path = public, extensions, pg_temp as $$
+create function public.create_project(p_name text) returns jsonb language plpgsql security definer as $$
 declare
   p project;
 begin
@@ -2119,8 +2075,7 @@ begin
 end $$;
 
 -- With the role of the acting user in each; null for an operator.
-create function public.list_projects() returns jsonb
-language sql security definer set search_path = public, extensions, pg_temp as $$
+create function public.list_projects() returns jsonb language sql as $$
   select coalesce(jsonb_agg(jsonb_build_object('id', p.id, 'name', p.name, 'role', m.role)
                             order by p.created_at, p.id), '[]')
   from project p left join project_member m on m.project_id = p.id and m.user_id = acting_user()
@@ -2128,22 +2083,19 @@ $$;
 
 -- Hides a project and ends its endpoints; maintenance deletes the rest. Runs as postgres: a member cannot write a row
 -- that is hidden afterwards.
-create function public.mark_project_deleted(p_project uuid) returns void
-language plpgsql security definer set search_path = public, extensions, pg_temp as $$
+create function public.mark_project_deleted(p_project uuid) returns void language plpgsql security definer as $$
 begin
   update project set deleted_at = now() where id = p_project;
   delete from mcp where project_id = p_project;
   insert into deletion (id) values (p_project) on conflict do nothing;
 end $$;
 
-create function public.delete_project(p_project uuid) returns void
-language sql security definer set search_path = public, extensions, pg_temp as $$
+create function public.delete_project(p_project uuid) returns void language sql as $$
   select check_project(p_project, 'owner');
   select mark_project_deleted(p_project)
 $$;
 
-create function public.list_members(p_project uuid) returns jsonb
-language sql security definer set search_path = public, extensions, pg_temp as $$
+create function public.list_members(p_project uuid) returns jsonb language sql as $$
   select check_project(p_project, 'viewer');
   select coalesce(jsonb_agg(jsonb_build_object('user_id', m.user_id, 'role', m.role, 'since', m.created_at)
                             order by m.created_at, m.user_id), '[]')
@@ -2151,8 +2103,7 @@ language sql security definer set search_path = public, extensions, pg_temp as $
 $$;
 
 -- One change of the members at a time: of two owners who remove each other, one stays.
-create function public.lock_members(p_project uuid) returns void
-language plpgsql set search_path = public, extensions as $$
+create function public.lock_members(p_project uuid) returns void language plpgsql as $$
 begin
   perform check_project(p_project, 'viewer');
   perform pg_advisory_xact_lock(hashtextextended('members of ' || p_project, 0));
@@ -2161,8 +2112,7 @@ begin
 end $$;
 
 -- Raises an error if the member is an owner whom the caller may not remove, or the last one.
-create function public.check_owner_leaves(p_project uuid, p_member uuid) returns void
-language plpgsql set search_path = public, extensions as $$
+create function public.check_owner_leaves(p_project uuid, p_member uuid) returns void language plpgsql as $$
 begin
   if exists (select from project_member m where m.project_id = p_project and m.user_id = p_member and m.role = 'owner')
   then
@@ -2177,7 +2127,7 @@ end $$;
 -- Makes a user a member with this role, or gives a member this role. Null: a new member is a viewer, another member
 -- keeps the role.
 create function public.add_member(p_project uuid, p_member uuid, p_role public.member_role default null) returns void
-language plpgsql security definer set search_path = public, extensions, pg_temp as $$
+language plpgsql as $$
 begin
   perform lock_members(p_project);
   perform check_role(p_project, 'owner');
@@ -2191,8 +2141,7 @@ begin
 end $$;
 
 -- Owners remove others; every member may leave.
-create function public.remove_member(p_project uuid, p_member uuid) returns void
-language plpgsql security definer set search_path = public, extensions, pg_temp as $$
+create function public.remove_member(p_project uuid, p_member uuid) returns void language plpgsql as $$
 begin
   perform lock_members(p_project);
   if p_member is distinct from acting_user() then
@@ -2206,8 +2155,7 @@ end $$;
 
 -- ---------------------------------------------------------------- synonyms
 
-create function public.read_synonyms(p_project uuid) returns jsonb
-language sql security definer set search_path = public, extensions, pg_temp as $$
+create function public.read_synonyms(p_project uuid) returns jsonb language sql as $$
   select check_project(p_project, 'viewer');
   select coalesce((select jsonb_agg(g.value->'phrases' order by g.number)
                    from project_synonyms s, jsonb_array_elements(s.groups) with ordinality as g(value, number)
@@ -2216,7 +2164,7 @@ $$;
 
 -- Without groups, the project has no synonyms any more.
 create function public.replace_synonyms(p_project uuid, p_groups jsonb, p_analyzer text) returns void
-language plpgsql security definer set search_path = public, extensions, pg_temp as $$
+language plpgsql as $$
 begin
   perform check_project(p_project, 'editor');
   delete from project_synonyms s where s.project_id = p_project and jsonb_array_length(p_groups) = 0;
@@ -2229,26 +2177,22 @@ end $$;
 -- Platforms may write `tool.metadata` themselves. A value there that is not a time, a number or an object counts as
 -- missing: one bad row must not make a query over all Tools fail.
 
-create function public.timestamp_or_null(p_text text) returns timestamptz
-language plpgsql stable set search_path = public, extensions as $$
+create function public.timestamp_or_null(p_text text) returns timestamptz language plpgsql stable as $$
 begin
   return p_text::timestamptz;
 exception when data_exception then
   return null;
 end $$;
 
-create function public.bigint_or_null(p_text text) returns bigint
-language sql immutable set search_path = public, extensions as $$
+create function public.bigint_or_null(p_text text) returns bigint language sql immutable as $$
   select case when p_text ~ '^[0-9]{1,18}$' then p_text::bigint end
 $$;
 
-create function public.object_or_empty(p_value jsonb) returns jsonb
-language sql immutable set search_path = public, extensions as $$
+create function public.object_or_empty(p_value jsonb) returns jsonb language sql immutable as $$
   select case when jsonb_typeof(p_value) = 'object' then p_value else '{}' end
 $$;
 
-create function public.merge_status(p_tool uuid, p_status jsonb) returns void
-language sql set search_path = public, extensions as $$
+create function public.merge_status(p_tool uuid, p_status jsonb) returns void language sql as $$
   update tool set metadata = object_or_empty(metadata)
     || jsonb_build_object('search_index', object_or_empty(metadata->'search_index') || p_status)
   where id = p_tool
@@ -2257,8 +2201,7 @@ $$;
 -- ---------------------------------------------------------------- Tables
 
 -- The Table; to change it, locked, for editors.
-create function public.table_for(p_table uuid, p_change boolean) returns public.context_table
-language plpgsql set search_path = public, extensions as $$
+create function public.table_for(p_table uuid, p_change boolean) returns public.context_table language plpgsql as $$
 declare
   t context_table;
 begin
@@ -2272,8 +2215,7 @@ begin
   return t;
 end $$;
 
-create function public.table_view(t public.context_table) returns jsonb
-language sql stable set search_path = public, extensions as $$
+create function public.table_view(t public.context_table) returns jsonb language sql stable as $$
   select jsonb_build_object('id', t.id, 'project_id', t.project_id, 'name', t.name, 'version', t.version,
     'import_error', t.import_error, 'pending_upload', t.upload > t.imported_upload,
     'chunk_threshold_chars', t.chunk_threshold_chars, 'bytes', t.bytes, 'chunks_count', t.chunks_count)
@@ -2282,7 +2224,7 @@ $$;
 -- Starts a new generation, in which all that is indexed of a Table is checked again. Does nothing for a deleted Table.
 -- Runs as postgres: nobody else writes events.
 create function public.table_changed(p_table uuid, p_event text, p_tool uuid) returns void
-language plpgsql security definer set search_path = public, extensions, pg_temp as $$
+language plpgsql security definer as $$
 declare
   t context_table;
 begin
@@ -2297,8 +2239,7 @@ end $$;
 
 -- The next three triggers start the indexing of a change, whether a function of the API makes it or a platform that
 -- writes the rows itself. A new Table has no Tools, so there is nothing to index.
-create function public.start_table_indexing() returns trigger
-language plpgsql security definer set search_path = public, extensions, pg_temp as $$
+create function public.start_table_indexing() returns trigger language plpgsql security definer as $$
 begin
   -- A platform may write the generation that it read before.
   update context_table set generation = old.generation where id = new.id and generation < old.generation;
@@ -2311,8 +2252,7 @@ create trigger start_table_indexing after update of data, data_key, version, chu
         or new.chunk_threshold_chars <> old.chunk_threshold_chars or new.data::text is distinct from old.data::text)
   execute function public.start_table_indexing();
 
-create function public.start_tool_indexing() returns trigger
-language plpgsql security definer set search_path = public, extensions, pg_temp as $$
+create function public.start_tool_indexing() returns trigger language plpgsql security definer as $$
 begin
   if tg_op = 'INSERT' then
     perform table_changed(new.table_id, 'ToolCreated', new.id);
@@ -2328,8 +2268,7 @@ create trigger start_tool_indexing after insert or delete or update of json_path
   for each row execute function public.start_tool_indexing();
 
 -- Says that a Tool has indexed a generation of its Table, or cannot.
-create function public.announce_tool() returns trigger
-language plpgsql security definer set search_path = public, extensions, pg_temp as $$
+create function public.announce_tool() returns trigger language plpgsql security definer as $$
 declare
   status constant jsonb := new.metadata->'search_index';
 begin
@@ -2343,8 +2282,7 @@ create trigger announce_tool after update of metadata on public.tool for each ro
         and new.metadata->'search_index'->'state' is distinct from old.metadata->'search_index'->'state')
   execute function public.announce_tool();
 
-create function public.record_deleted_table() returns trigger
-language plpgsql security definer set search_path = public, extensions, pg_temp as $$
+create function public.record_deleted_table() returns trigger language plpgsql security definer as $$
 begin
   insert into outbox (event, project_id, table_id) values ('TableDeleted', old.project_id, old.id);
   insert into deletion (id) values (old.id) on conflict do nothing;
@@ -2357,7 +2295,7 @@ create trigger record_deleted_table after delete on public.context_table
 -- deployment. A Table that does not grow always may. Only the count of the project is exact while others write. Runs as
 -- postgres, since a member sees his own projects alone; an error tells no total of other projects.
 create function public.check_size(p_project uuid, p_table uuid, p_unit text, p_amount bigint) returns void
-language plpgsql security definer set search_path = public, extensions, pg_temp as $$
+language plpgsql security definer as $$
 declare
   creator constant uuid := (select p.created_by from project p where p.id = p_project);
   total record;
@@ -2379,8 +2317,7 @@ begin
 end $$;
 
 -- Records the chunks that a scan of a Table found, if the project may have them.
-create function public.reserve_chunks(p_table uuid, p_chunks integer) returns void
-language plpgsql set search_path = public, extensions as $$
+create function public.reserve_chunks(p_table uuid, p_chunks integer) returns void language plpgsql as $$
 declare
   t context_table;
 begin
@@ -2394,8 +2331,7 @@ end $$;
 -- p_data null: the document comes through an upload.
 create function public.create_table(
   p_project uuid, p_name text, p_data text, p_chunk_threshold bigint default null
-) returns jsonb
-language sql security definer set search_path = public, extensions, pg_temp as $$
+) returns jsonb language sql as $$
   select check_project(p_project, 'editor');
   select lock_quotas(p_project);
   select check_quota(count(*), 1, 'tables') from context_table t where t.project_id = p_project;
@@ -2407,21 +2343,18 @@ language sql security definer set search_path = public, extensions, pg_temp as $
   returning table_view(t)
 $$;
 
-create function public.read_table(p_table uuid) returns jsonb
-language sql security definer set search_path = public, extensions, pg_temp as $$
+create function public.read_table(p_table uuid) returns jsonb language sql as $$
   select table_view(t) from table_for(p_table, false) t
 $$;
 
 -- A Table with its document: {data: JSON text, or null; data_key: its key in the bucket, or null}.
-create function public.read_document(p_table uuid) returns jsonb
-language sql security definer set search_path = public, extensions, pg_temp as $$
+create function public.read_document(p_table uuid) returns jsonb language sql as $$
   -- As text, so that no JSON library changes the document.
   select table_view(t) || jsonb_build_object('data', to_json(t.data::text), 'data_key', t.data_key)
   from table_for(p_table, false) t
 $$;
 
-create function public.list_tables(p_project uuid) returns jsonb
-language sql security definer set search_path = public, extensions, pg_temp as $$
+create function public.list_tables(p_project uuid) returns jsonb language sql as $$
   select check_project(p_project, 'viewer');
   select coalesce(jsonb_agg(table_view(t) order by t.name, t.id), '[]')
   from context_table t where t.project_id = p_project
@@ -2429,7 +2362,7 @@ $$;
 
 -- p_expected_version: the version that the change was made from, or null.
 create function public.replace_table(p_table uuid, p_data text, p_expected_version bigint) returns jsonb
-language plpgsql security definer set search_path = public, extensions, pg_temp as $$
+language plpgsql as $$
 declare
   t context_table := table_for(p_table, true);
 begin
@@ -2446,22 +2379,20 @@ end $$;
 
 -- Null leaves a field as it is. Another threshold has the Table scanned again.
 create function public.change_table(p_table uuid, p_name text, p_chunk_threshold bigint) returns jsonb
-language sql security definer set search_path = public, extensions, pg_temp as $$
+language sql as $$
   select table_for(p_table, true);
   update context_table c set name = coalesce(checked('record.name', p_name), c.name),
     chunk_threshold_chars = coalesce(checked('record.threshold', p_chunk_threshold::text)::integer, c.chunk_threshold_chars)
   where c.id = p_table returning table_view(c)
 $$;
 
-create function public.delete_table(p_table uuid) returns void
-language sql security definer set search_path = public, extensions, pg_temp as $$
+create function public.delete_table(p_table uuid) returns void language sql as $$
   select table_for(p_table, true);
   delete from context_table where id = p_table
 $$;
 
 -- p_bytes: the size of the document. An announced document counts as soon as it is announced.
-create function public.begin_upload(p_table uuid, p_bytes bigint default 0) returns jsonb
-language sql security definer set search_path = public, extensions, pg_temp as $$
+create function public.begin_upload(p_table uuid, p_bytes bigint default 0) returns jsonb language sql as $$
   select lock_quotas(t.project_id) from table_for(p_table, true) t;
   select check_size(t.project_id, p_table, 'bytes', greatest(t.bytes, p_bytes)) from context_table t where t.id = p_table;
   update context_table t set upload = t.upload + 1, bytes = greatest(t.bytes, p_bytes) where t.id = p_table
@@ -2471,8 +2402,7 @@ $$;
 -- Records that an uploaded document has arrived or cannot be read (p_error). Ignores one that is outdated.
 create function public.finish_upload(
   p_table uuid, p_upload bigint, p_key text, p_error jsonb, p_bytes bigint default null
-) returns boolean
-language plpgsql set search_path = public, extensions as $$
+) returns boolean language plpgsql as $$
 declare
   t context_table;
 begin
@@ -2493,8 +2423,7 @@ end $$;
 -- ---------------------------------------------------------------- Tools
 
 -- The arguments of every Search Tool. The product writes it into each record, also if others create the record.
-create function public.write_input_schema() returns trigger
-language plpgsql set search_path = public, extensions as $$
+create function public.write_input_schema() returns trigger language plpgsql as $$
 begin
   new.input_schema := '{
     "type": "object",
@@ -2522,8 +2451,7 @@ create trigger write_input_schema before insert or update of input_schema on pub
   for each row execute function public.write_input_schema();
 
 -- The Tool; to change it, for editors.
-create function public.tool_for(p_tool uuid, p_change boolean) returns public.tool
-language plpgsql set search_path = public, extensions as $$
+create function public.tool_for(p_tool uuid, p_change boolean) returns public.tool language plpgsql as $$
 declare
   o tool;
 begin
@@ -2535,15 +2463,13 @@ begin
   return o;
 end $$;
 
-create function public.tool_view(o public.tool) returns jsonb
-language sql stable set search_path = public, extensions as $$
+create function public.tool_view(o public.tool) returns jsonb language sql stable as $$
   select to_jsonb(o) - array['created_at', 'updated_at']
 $$;
 
 -- Refuses a JSON Pointer to which a Table's document has no node. A document in the bucket, or one that Postgres cannot
 -- decode (NUL, lone surrogates), passes: the scan reports a missing node, and an array index such as 01 or -1.
-create function public.check_node(p_table uuid, p_json_path text) returns void
-language plpgsql security definer set search_path = public, extensions, pg_temp as $$
+create function public.check_node(p_table uuid, p_json_path text) returns void language plpgsql as $$
 declare
   t context_table := table_for(p_table, true);
   is_missing boolean;
@@ -2561,7 +2487,7 @@ end $$;
 
 create function public.create_tool(
   p_project uuid, p_table uuid, p_json_path text, p_name text, p_description text
-) returns jsonb language plpgsql security definer set search_path = public, extensions, pg_temp as $$
+) returns jsonb language plpgsql as $$
 declare
   t context_table := table_for(p_table, true);
   o tool;
@@ -2578,14 +2504,13 @@ begin
   return tool_view(o);
 end $$;
 
-create function public.read_tool(p_tool uuid) returns jsonb
-language sql security definer set search_path = public, extensions, pg_temp as $$
+create function public.read_tool(p_tool uuid) returns jsonb language sql as $$
   select tool_view(tool_for(p_tool, false))
 $$;
 
 -- The Tools of a project, or of the first p_projects that the caller sees.
 create function public.list_tools(p_project uuid default null, p_projects integer default 0) returns jsonb
-language sql security definer set search_path = public, extensions, pg_temp as $$
+language sql as $$
   select check_project(p_project, 'viewer') where p_project is not null;
   select coalesce(jsonb_agg(tool_view(o) order by o.name, o.id), '[]') from tool o
   where o.project_id = p_project
@@ -2594,7 +2519,7 @@ $$;
 
 -- Null leaves a field as it is. The name must stay unique in every endpoint that the Tool is bound to.
 create function public.change_tool(p_tool uuid, p_name text, p_description text, p_enabled boolean)
-returns jsonb language plpgsql security definer set search_path = public, extensions, pg_temp as $$
+returns jsonb language plpgsql as $$
 begin
   perform tool_for(p_tool, true);
   perform from mcp m join mcp_binding b on b.mcp_id = m.id where b.tool_id = p_tool order by m.id for update of m;
@@ -2610,8 +2535,7 @@ begin
   return tool_view((select x from tool x where x.id = p_tool));
 end $$;
 
-create function public.reindex_tool(p_tool uuid) returns jsonb
-language plpgsql security definer set search_path = public, extensions, pg_temp as $$
+create function public.reindex_tool(p_tool uuid) returns jsonb language plpgsql as $$
 declare
   o tool := tool_for(p_tool, true);
 begin
@@ -2621,8 +2545,7 @@ begin
   return tool_view((select x from tool x where x.id = p_tool));
 end $$;
 
-create function public.delete_tool(p_tool uuid) returns void
-language sql security definer set search_path = public, extensions, pg_temp as $$
+create function public.delete_tool(p_tool uuid) returns void language sql as $$
   select tool_for(p_tool, true);
   delete from tool where id = p_tool
 $$;
@@ -2630,8 +2553,7 @@ $$;
 -- ---------------------------------------------------------------- MCP endpoints
 
 -- The endpoint; to change it, for editors, and locked: the names of its Tools stay unique.
-create function public.mcp_for(p_mcp uuid, p_change boolean) returns public.mcp
-language plpgsql set search_path = public, extensions as $$
+create function public.mcp_for(p_mcp uuid, p_change boolean) returns public.mcp language plpgsql as $$
 declare
   m mcp;
 begin
@@ -2645,8 +2567,7 @@ begin
 end $$;
 
 -- Shows the last use of both keys while both are valid, so that an operator sees whether the old one is still used.
-create function public.mcp_view(m public.mcp) returns jsonb
-language sql stable set search_path = public, extensions as $$
+create function public.mcp_view(m public.mcp) returns jsonb language sql stable as $$
   select jsonb_build_object('id', m.id, 'project_id', m.project_id, 'name', m.name, 'status', m.status,
     'key_last_used_on', (select last_used_on from key_use where key_hash = m.api_key_hash),
     'previous_key_last_used_on', (select last_used_on from key_use
@@ -2656,8 +2577,7 @@ language sql stable set search_path = public, extensions as $$
               from mcp_binding b join tool o on o.id = b.tool_id where b.mcp_id = m.id))
 $$;
 
-create function public.bind_tool(p_mcp uuid, p_tool uuid, p_status text) returns jsonb
-language plpgsql security definer set search_path = public, extensions, pg_temp as $$
+create function public.bind_tool(p_mcp uuid, p_tool uuid, p_status text) returns jsonb language plpgsql as $$
 declare
   m mcp := mcp_for(p_mcp, true);
   o tool := tool_for(p_tool, false);
@@ -2675,7 +2595,7 @@ begin
 end $$;
 
 create function public.create_mcp(p_project uuid, p_name text, p_key_hash text, p_tools uuid[])
-returns jsonb language plpgsql security definer set search_path = public, extensions, pg_temp as $$
+returns jsonb language plpgsql as $$
 declare
   m mcp;
 begin
@@ -2689,19 +2609,16 @@ begin
   return mcp_view(m);
 end $$;
 
-create function public.read_mcp(p_mcp uuid) returns jsonb
-language sql security definer set search_path = public, extensions, pg_temp as $$
+create function public.read_mcp(p_mcp uuid) returns jsonb language sql as $$
   select mcp_view(mcp_for(p_mcp, false))
 $$;
 
-create function public.list_mcps(p_project uuid) returns jsonb
-language sql security definer set search_path = public, extensions, pg_temp as $$
+create function public.list_mcps(p_project uuid) returns jsonb language sql as $$
   select check_project(p_project, 'viewer');
   select coalesce(jsonb_agg(mcp_view(m) order by m.name, m.id), '[]') from mcp m where m.project_id = p_project
 $$;
 
-create function public.unbind_tool(p_mcp uuid, p_tool uuid) returns jsonb
-language plpgsql security definer set search_path = public, extensions, pg_temp as $$
+create function public.unbind_tool(p_mcp uuid, p_tool uuid) returns jsonb language plpgsql as $$
 declare
   m mcp := mcp_for(p_mcp, true);
 begin
@@ -2712,7 +2629,7 @@ end $$;
 
 -- The old key stays valid for p_overlap_seconds.
 create function public.rotate_mcp(p_mcp uuid, p_key_hash text, p_overlap_seconds integer) returns jsonb
-language plpgsql security definer set search_path = public, extensions, pg_temp as $$
+language plpgsql as $$
 declare
   m mcp := mcp_for(p_mcp, true);
 begin
@@ -2723,16 +2640,14 @@ begin
   return mcp_view(m);
 end $$;
 
-create function public.change_mcp(p_mcp uuid, p_name text, p_status text) returns jsonb
-language sql security definer set search_path = public, extensions, pg_temp as $$
+create function public.change_mcp(p_mcp uuid, p_name text, p_status text) returns jsonb language sql as $$
   select mcp_for(p_mcp, true);
   update mcp m set name = coalesce(checked('record.name', p_name), m.name),
     status = coalesce(p_status, m.status)
   where m.id = p_mcp returning mcp_view(m)
 $$;
 
-create function public.delete_mcp(p_mcp uuid) returns void
-language sql security definer set search_path = public, extensions, pg_temp as $$
+create function public.delete_mcp(p_mcp uuid) returns void language sql as $$
   select mcp_for(p_mcp, true);
   delete from mcp where id = p_mcp
 $$;
@@ -2740,8 +2655,7 @@ $$;
 -- ---------------------------------------------------------------- the use of keys
 
 -- The valid keys for searches: the function `mcp` sees no others.
-create function public.search_keys() returns jsonb
-language sql stable set search_path = public, extensions as $$
+create function public.search_keys() returns jsonb language sql stable as $$
   select coalesce(jsonb_agg(to_jsonb(k)), '[]') from library_key k
   where k.purpose = 'search' and (k.expires_at is null or k.expires_at > now())
 $$;
@@ -2750,8 +2664,7 @@ $$;
 -- who removes the member removes the key.
 create function public.create_library_key(
   p_key_hash text, p_name text, p_purpose text, p_folder text, p_project uuid, p_expires_at timestamptz
-) returns void
-language plpgsql set search_path = public, extensions as $$
+) returns void language plpgsql as $$
 declare
   member constant uuid := case when p_purpose = 'read' and p_project is not null then gen_random_uuid() end;
 begin
@@ -2765,16 +2678,14 @@ begin
   values (p_key_hash, p_name, p_purpose, p_folder, p_project, member, p_expires_at);
 end $$;
 
-create function public.delete_library_key(p_key_hash text) returns void
-language sql set search_path = public, extensions as $$
+create function public.delete_library_key(p_key_hash text) returns void language sql as $$
   delete from key_use where key_hash = p_key_hash;
   with removed as (delete from library_key where key_hash = p_key_hash returning project_id, member_id)
   delete from project_member m using removed r where m.project_id = r.project_id and m.user_id = r.member_id
 $$;
 
 -- Deletes keys that were not used for a year: most of them no longer exist.
-create function public.record_key_use(p_key_hash text) returns void
-language sql set search_path = public, extensions as $$
+create function public.record_key_use(p_key_hash text) returns void language sql as $$
   delete from key_use where last_used_on < (now() at time zone 'utc')::date - 365;
   insert into key_use as known (key_hash, last_used_on) values (p_key_hash, (now() at time zone 'utc')::date)
   on conflict (key_hash) do update set last_used_on = excluded.last_used_on
@@ -2784,8 +2695,7 @@ $$;
 -- ---------------------------------------------------------------- the outbox
 
 -- Records which events the bus accepted and which it rejected.
-create function public.mark_events_sent(p_ids bigint[], p_rejected bigint[]) returns void
-language sql set search_path = public, extensions as $$
+create function public.mark_events_sent(p_ids bigint[], p_rejected bigint[]) returns void language sql as $$
   update outbox set sent_at = now() where id = any (p_ids);
   update outbox set rejected_at = clock_timestamp() where id = any (p_rejected);
   delete from outbox where sent_at < now() - interval '7 days';
@@ -2849,8 +2759,7 @@ create table public.chunks (
 );
 create index chunks_doc_id on public.chunks (turbopuffer_doc_id);
 -- The beginning of the hash by which the vector of a text is found.
-create function public.text_key(p_title text, p_text text) returns text
-language sql immutable set search_path = public, extensions as $$
+create function public.text_key(p_title text, p_text text) returns text language sql immutable as $$
   select left(encode(sha256(convert_to(concat_ws(chr(10), nullif(p_title, ''), p_text), 'UTF8')), 'hex'), 16)
 $$;
 create index chunks_text on public.chunks (public.text_key(title, chunk_text) collate "C");
@@ -2960,8 +2869,7 @@ create index table_namespace_table on public.table_namespace (table_id);
 
 -- ---------------------------------------------------------------- namespaces
 
-create function public.assign_namespace_suffix(p_fingerprint text) returns text
-language plpgsql set search_path = public, extensions as $$
+create function public.assign_namespace_suffix(p_fingerprint text) returns text language plpgsql as $$
 begin
   if not exists (select from table_index_version f where f.fingerprint = p_fingerprint) then
     perform pg_advisory_xact_lock(hashtext('table_index_version'));
@@ -2973,8 +2881,7 @@ begin
 end $$;
 
 -- A worker with a wrong project id writes nothing: it records its namespace before it writes.
-create function public.check_namespace_project() returns trigger
-language plpgsql security definer set search_path = public, extensions, pg_temp as $$
+create function public.check_namespace_project() returns trigger language plpgsql security definer as $$
 begin
   perform require(not exists (select from context_table t where t.id = new.table_id
                               and not starts_with(new.namespace, 'project_' || t.project_id || '_table_' || t.id)),
@@ -2985,8 +2892,7 @@ create trigger check_namespace_project before insert on public.table_namespace
   for each row execute function public.check_namespace_project();
 
 -- Deletes the records of namespaces that were not needed for p_seconds. Workers that started before have ended.
-create function public.delete_namespace_records(p_namespaces text[], p_seconds integer) returns void
-language sql set search_path = public, extensions as $$
+create function public.delete_namespace_records(p_namespaces text[], p_seconds integer) returns void language sql as $$
   delete from table_namespace s
   where s.namespace = any (p_namespaces) and s.unneeded_since < now() - make_interval(secs => p_seconds)
 $$;
@@ -2994,13 +2900,12 @@ $$;
 -- ---------------------------------------------------------------- scanning a document
 
 -- Whether a JSON Pointer is in a scope (another pointer).
-create function public.is_within(p_pointer text, p_scope text) returns boolean
-language sql immutable set search_path = public, extensions as $$
+create function public.is_within(p_pointer text, p_scope text) returns boolean language sql immutable as $$
   select p_scope = '' or p_pointer = p_scope or starts_with(p_pointer, p_scope || '/')
 $$;
 
 create function public.record_scan_state(p_table uuid, p_fingerprint text, p_error jsonb, p_failed bigint) returns void
-language sql set search_path = public, extensions as $$
+language sql as $$
   insert into table_scan as p (table_id, fingerprint, error, failed_generation)
   values (p_table, p_fingerprint, p_error, p_failed)
   on conflict (table_id, fingerprint) do update set heartbeat_at = now(), error = excluded.error,
@@ -3012,7 +2917,7 @@ $$;
 -- Whether to scan a page. An explicit request (not p_for_event) restarts the scan. An event restarts a scan that is
 -- incomplete after 15 minutes: its messages may be lost.
 create function public.should_scan(t public.context_table, p_fingerprint text, p_skip integer, p_for_event boolean)
-returns boolean language plpgsql set search_path = public, extensions as $$
+returns boolean language plpgsql as $$
 declare
   at timestamptz;
 begin
@@ -3035,7 +2940,7 @@ end $$;
 -- present one, or this page was scanned already). Tools show the progress of the live version only.
 create function public.begin_scan(
   p_table uuid, p_fingerprint text, p_generation bigint, p_skip integer, p_for_event boolean
-) returns jsonb language plpgsql set search_path = public, extensions as $$
+) returns jsonb language plpgsql as $$
 declare
   t context_table;
 begin
@@ -3069,7 +2974,7 @@ end $$;
 -- The places (from 1) of the first p_limit of these nodes that are not stored completely with this text and title.
 create function public.changed_nodes(
   p_table uuid, p_fingerprint text, p_pointer_hashes text[], p_content_hashes text[], p_titles text[], p_limit integer
-) returns integer[] language sql stable set search_path = public, extensions as $$
+) returns integer[] language sql stable as $$
   select coalesce(array_agg(x.place order by x.place), '{}') from (
     select g.place::integer as place
     from unnest(p_pointer_hashes, p_content_hashes, p_titles) with ordinality as g(pointer_hash, content_hash, title, place)
@@ -3091,7 +2996,7 @@ $$;
 -- again; until then it is found as before. Returns {missing: ids of the chunks to store,
 -- published: see publish_nodes}; null if a newer generation exists.
 create function public.plan_nodes(p_table uuid, p_fingerprint text, p_generation bigint, p_nodes jsonb)
-returns jsonb language plpgsql set search_path = public, extensions as $$
+returns jsonb language plpgsql as $$
 declare
   missing jsonb;
   words bigint[];
@@ -3134,7 +3039,7 @@ end $$;
 
 -- Records that the messages for the first p_nodes strings of this generation are sent, or not needed.
 create function public.record_scan(p_table uuid, p_fingerprint text, p_generation bigint, p_nodes integer) returns void
-language sql set search_path = public, extensions as $$
+language sql as $$
   update table_scan p set current_generation = p_generation, current_at = now(), current_nodes = greatest(
     p_nodes, case when p.current_generation = p_generation then p.current_nodes end)
   where p.table_id = p_table and p.fingerprint = p_fingerprint and p_nodes > 0
@@ -3149,7 +3054,7 @@ $$;
 create function public.finish_scan(
   p_table uuid, p_fingerprint text, p_generation bigint, p_kept text[], p_gone text[], p_more boolean, p_skipped jsonb,
   p_found jsonb, p_nodes integer, p_limit integer
-) returns jsonb language plpgsql set search_path = public, extensions as $$
+) returns jsonb language plpgsql as $$
 declare
   gone text[] := p_gone;
   removed jsonb;
@@ -3197,7 +3102,7 @@ end $$;
 -- (from 1) of those that are missing; null if a newer generation exists.
 create function public.changed_objects(
   p_table uuid, p_generation bigint, p_pointer_hashes text[], p_fields_hashes text[]
-) returns integer[] language plpgsql set search_path = public, extensions as $$
+) returns integer[] language plpgsql as $$
 begin
   perform from context_table t where t.id = p_table and t.generation = p_generation for share;
   if not found then return null; end if;
@@ -3214,7 +3119,7 @@ end $$;
 -- Stores objects: [{pointer_hash, json_pointer, fields (JSON text), fields_hash}]. Idempotent; does nothing if a newer
 -- generation exists.
 create function public.store_objects(p_table uuid, p_generation bigint, p_objects jsonb) returns void
-language plpgsql set search_path = public, extensions as $$
+language plpgsql as $$
 begin
   perform from context_table t where t.id = p_table and t.generation = p_generation for share;
   if not found then return; end if;
@@ -3227,7 +3132,7 @@ end $$;
 
 -- Records why a Table cannot be indexed in this generation (null: the present one).
 create function public.record_scan_failure(p_table uuid, p_fingerprint text, p_generation bigint, p_error jsonb)
-returns void language plpgsql set search_path = public, extensions as $$
+returns void language plpgsql as $$
 declare
   present bigint;
 begin
@@ -3243,8 +3148,7 @@ end $$;
 -- ---------------------------------------------------------------- storing chunks
 
 -- One transaction at a time counts the words of a Table.
-create function public.lock_words(p_table uuid, p_fingerprint text) returns void
-language sql set search_path = public, extensions as $$
+create function public.lock_words(p_table uuid, p_fingerprint text) returns void language sql as $$
   select pg_advisory_xact_lock(hashtextextended('words ' || p_table || p_fingerprint, 0))
 $$;
 
@@ -3252,7 +3156,7 @@ $$;
 --   p_stored: [{id, namespace, doc_id, readings: [place]}], places in p_readings: [[reading, written]], from 0
 -- Returns the ids of the words by place. A chunk that is stored again is not counted again: it has its readings.
 create function public.count_readings(p_table uuid, p_fingerprint text, p_stored jsonb, p_readings jsonb)
-returns bigint[] language sql set search_path = public, extensions as $$
+returns bigint[] language sql as $$
   with used as (
     select u.place::integer as place, count(*)::integer as chunks
     from jsonb_array_elements(p_stored) s
@@ -3275,8 +3179,7 @@ returns bigint[] language sql set search_path = public, extensions as $$
 $$;
 
 -- Subtracts words of chunks that no longer have them, by their ids.
-create function public.discount_words(p_words bigint[]) returns void
-language sql set search_path = public, extensions as $$
+create function public.discount_words(p_words bigint[]) returns void language sql as $$
   with fewer as materialized (
     select u.id, count(*)::integer as chunks from unnest(p_words) u(id) group by u.id
   ), counted as (
@@ -3286,8 +3189,7 @@ language sql set search_path = public, extensions as $$
 $$;
 
 -- Subtracts the words of deleted chunks, whichever function deleted them. Those of a deleted Table are deleted with it.
-create function public.discount_readings() returns trigger
-language plpgsql security definer set search_path = public, extensions, pg_temp as $$
+create function public.discount_readings() returns trigger language plpgsql security definer as $$
 begin
   perform lock_words(g.table_id, g.fingerprint) from (
     select distinct d.table_id, d.fingerprint from gone d
@@ -3303,7 +3205,7 @@ create trigger discount_readings after delete on public.chunks
 -- the terms of a chunk are to be counted. Those of the first 2,000 chunks are, and of the next ones those of every second,
 -- until there are 2,000 more, then of every fourth, and so on: of 100,000 chunks about 11,000, chosen by a hash.
 create function public.chunks_to_store(p_table uuid, p_fingerprint text, p_namespace text, p_ids uuid[]) returns jsonb
-language plpgsql set search_path = public, extensions as $$
+language plpgsql as $$
 declare
   wanted jsonb;
   counted constant integer := (select r.chunks from table_reading r where r.table_id = p_table
@@ -3332,7 +3234,7 @@ begin
 end $$;
 
 create function public.known_vectors(p_project uuid, p_space text, p_text_hashes text[]) returns jsonb
-language sql set search_path = public, extensions as $$
+language sql as $$
   update chunk_vector v set used_at = now()
   where v.project_id = p_project and v.space = p_space and v.text_hash = any (p_text_hashes)
     and v.used_at < now() - interval '1 day';
@@ -3343,7 +3245,7 @@ $$;
 -- Publishes the wanted version of each node whose chunks are all stored. Deletes the chunks of its other versions: if
 -- such a version returns, it is stored again in its own generation. Returns nodes_to_sweep.
 create function public.publish_nodes(p_table uuid, p_fingerprint text, p_pointer_hashes text[]) returns jsonb
-language plpgsql set search_path = public, extensions as $$
+language plpgsql as $$
 begin
   perform lock_words(p_table, p_fingerprint);
   -- In one order everywhere, so that two workers that finish one node cannot deadlock.
@@ -3372,7 +3274,7 @@ end $$;
 -- the Table still exists, unwanted: [doc_id] of rows that came too late and have to be deleted from the store,
 -- published: see publish_nodes}.
 create function public.record_stored(p_table uuid, p_fingerprint text, p_stored jsonb, p_readings jsonb)
-returns jsonb language plpgsql set search_path = public, extensions as $$
+returns jsonb language plpgsql as $$
 declare
   unwanted jsonb;
   numbers bigint[];
@@ -3404,7 +3306,7 @@ end $$;
 -- Finishes the nodes of chunks whose text the embedding service refuses: nothing is found for them, and the same text
 -- is not sent again. p_refused: [{id, reason}], ids of chunks.
 create function public.mark_refused(p_table uuid, p_fingerprint text, p_refused jsonb) returns void
-language plpgsql set search_path = public, extensions as $$
+language plpgsql as $$
 declare
   pointers text[];
 begin
@@ -3434,7 +3336,7 @@ end $$;
 -- is unindexed: see mark_ready_if_complete.
 create function public.mark_swept(
   p_table uuid, p_fingerprint text, p_swept jsonb, p_generation bigint default null, p_nodes integer default 0
-) returns jsonb language plpgsql set search_path = public, extensions as $$
+) returns jsonb language plpgsql as $$
 declare
   done jsonb := '{"unindexed": []}';
 begin
@@ -3457,7 +3359,7 @@ end $$;
 -- The published and removed nodes, all or those of p_pointer_hashes, whose older rows have to be deleted from the store:
 -- [{pointer_hash, content_hash, generation}].
 create function public.nodes_to_sweep(p_table uuid, p_fingerprint text, p_pointer_hashes text[] default null)
-returns jsonb language sql stable set search_path = public, extensions as $$
+returns jsonb language sql stable as $$
   select coalesce(jsonb_agg(jsonb_build_object(
     'pointer_hash', n.pointer_hash, 'content_hash', n.content_hash, 'generation', n.generation)
     order by n.pointer_hash), '[]')
@@ -3470,8 +3372,7 @@ $$;
 
 -- Whether a Table is stored for a fingerprint: scanned in its present generation, each string stored in its wanted
 -- version, nothing left to delete.
-create function public.is_table_stored(p_table uuid, p_fingerprint text) returns boolean
-language sql stable set search_path = public, extensions as $$
+create function public.is_table_stored(p_table uuid, p_fingerprint text) returns boolean language sql stable as $$
   select exists (select from table_scan s join context_table t on t.id = s.table_id and t.generation = s.generation
                  where s.table_id = p_table and s.fingerprint = p_fingerprint)
     and not exists (select from node n where n.table_id = p_table and n.fingerprint = p_fingerprint
@@ -3481,8 +3382,7 @@ language sql stable set search_path = public, extensions as $$
 $$;
 
 -- Whether a Table is complete: stored, and indexed by the store, so that searches see all of it.
-create function public.is_table_complete(p_table uuid, p_fingerprint text) returns boolean
-language sql stable set search_path = public, extensions as $$
+create function public.is_table_complete(p_table uuid, p_fingerprint text) returns boolean language sql stable as $$
   select is_table_stored(p_table, p_fingerprint) and not exists (
     select from table_scan s where s.table_id = p_table and s.fingerprint = p_fingerprint and s.stored_at is not null)
 $$;
@@ -3490,7 +3390,7 @@ $$;
 -- The Tables that are stored, and only wait until the store has indexed them: [{table_id, fingerprint, namespace,
 -- stored_at}], those that wait longest first; all, or p_table for p_fingerprint.
 create function public.unindexed_tables(p_table uuid default null, p_fingerprint text default null) returns jsonb
-language sql stable set search_path = public, extensions as $$
+language sql stable as $$
   select coalesce(jsonb_agg(jsonb_build_object(
     'table_id', s.table_id, 'fingerprint', s.fingerprint, 'namespace', n.namespace, 'stored_at', s.stored_at)
     order by s.stored_at), '[]')
@@ -3502,8 +3402,7 @@ $$;
 -- Updates the status of a Table's Tools, under the Table's lock, and returns whether the Table is complete. During
 -- indexing, chunks are counted every two seconds and not with each batch: counting takes as long as there are nodes.
 -- `minutes_left`: by the speed since the scan began; null if that is not known yet.
-create function public.update_tool_status(p_table uuid, p_fingerprint text) returns boolean
-language plpgsql set search_path = public, extensions as $$
+create function public.update_tool_status(p_table uuid, p_fingerprint text) returns boolean language plpgsql as $$
 declare
   t context_table;
   done boolean;
@@ -3562,8 +3461,7 @@ end $$;
 -- Returns {ready: whether a Table is complete, unindexed: unindexed_tables of it}. If it is complete, its Tools are ready
 -- (an error where the document has no part for them) and nothing waits any more. Any other error stays until
 -- then: another batch of the same Table may still come.
-create function public.mark_ready_if_complete(p_table uuid, p_fingerprint text) returns jsonb
-language plpgsql set search_path = public, extensions as $$
+create function public.mark_ready_if_complete(p_table uuid, p_fingerprint text) returns jsonb language plpgsql as $$
 declare
   done boolean;
 begin
@@ -3585,7 +3483,7 @@ end $$;
 
 -- Records that the store has indexed what was stored until p_stored_at, and returns whether the Table is complete.
 create function public.mark_indexed(p_table uuid, p_fingerprint text, p_stored_at timestamptz) returns boolean
-language plpgsql set search_path = public, extensions as $$
+language plpgsql as $$
 begin
   perform from context_table t where t.id = p_table for update;
   update table_scan s set stored_at = null
@@ -3596,8 +3494,7 @@ end $$;
 -- ---------------------------------------------------------------- what the store has lost
 
 -- Marks chunks to be stored again. They keep their doc ids: while the store still finds them, they are results.
-create function public.mark_missing(p_table uuid, p_fingerprint text, p_ids uuid[]) returns void
-language sql set search_path = public, extensions as $$
+create function public.mark_missing(p_table uuid, p_fingerprint text, p_ids uuid[]) returns void language sql as $$
   select from context_table t where t.id = p_table for update;
   select lock_words(p_table, p_fingerprint);
   update table_scan s set complete_generation = null where s.table_id = p_table and s.fingerprint = p_fingerprint;
@@ -3608,8 +3505,7 @@ $$;
 -- ---------------------------------------------------------------- searching
 
 -- The Tools that agents reach through an endpoint.
-create function public.bound_tools(p_mcp uuid) returns setof public.tool
-language sql stable rows 10 set search_path = public, extensions as $$
+create function public.bound_tools(p_mcp uuid) returns setof public.tool language sql stable rows 10 as $$
   select o.* from mcp m
   join mcp_binding b on b.mcp_id = m.id and b.status = 'enabled'
   join tool o on o.id = b.tool_id and o.enabled and o.project_id = m.project_id
@@ -3617,8 +3513,7 @@ language sql stable rows 10 set search_path = public, extensions as $$
 $$;
 
 -- An endpoint with its Tools; null if it is deleted or disabled.
-create function public.endpoint(p_mcp uuid) returns jsonb
-language sql stable set search_path = public, extensions as $$
+create function public.endpoint(p_mcp uuid) returns jsonb language sql stable as $$
   select jsonb_build_object('id', m.id, 'project_id', m.project_id,
     'tools', (select coalesce(jsonb_agg(tool_view(o) order by o.name), '[]') from bound_tools(m.id) o))
   from mcp m where m.id = p_mcp and m.status = 'enabled'
@@ -3626,8 +3521,7 @@ $$;
 
 -- An endpoint for the hash of one of its keys: {key_hashes, endpoint}. A wrong key gets two hashes and no endpoint,
 -- after the same work, whether or not there is such an endpoint; a hash of zeros stands for a key that does not exist.
-create function public.endpoint_of_key(p_mcp uuid, p_key_hash text) returns jsonb
-language sql stable set search_path = public, extensions as $$
+create function public.endpoint_of_key(p_mcp uuid, p_key_hash text) returns jsonb language sql stable as $$
   select jsonb_build_object('key_hashes', to_jsonb(k.hashes),
     'endpoint', case when p_key_hash = any (k.hashes) then endpoint(p_mcp) end)
   from (
@@ -3639,8 +3533,7 @@ $$;
 
 -- An endpoint for a user, in an agent's hands or his own: null unless the user has a role in its project, of which each
 -- may search. The function `mcp` has verified the token; nobody else may call this.
-create function public.endpoint_of_user(p_mcp uuid, p_user uuid) returns jsonb
-language sql stable set search_path = public, extensions as $$
+create function public.endpoint_of_user(p_mcp uuid, p_user uuid) returns jsonb language sql stable as $$
   select endpoint(m.id) from mcp m
   join project p on p.id = m.project_id and p.deleted_at is null
   join project_member u on u.project_id = m.project_id and u.user_id = p_user and u.role >= 'viewer'
@@ -3649,7 +3542,7 @@ $$;
 
 -- The same as `similar_words` for the words of a Table.
 create function public.similar_table_words(p_table uuid, p_fingerprint text, p_reading text) returns jsonb
-language sql stable set search_path = public, extensions set jit = off set enable_seqscan = off as $$
+language sql stable set jit = off set enable_seqscan = off as $$
   with asked as materialized (
     select sound_of(p_reading) as sound, length(sound_of(p_reading)) as width, typo_limit(p_reading) as typos
   ), around as (
@@ -3673,8 +3566,7 @@ $$;
 -- not reach.
 create function public.table_lexicon_entries(
   p_mcp uuid, p_tool uuid, p_fingerprint text, p_readings text[], p_words jsonb, p_query text, p_analyzer text
-) returns jsonb
-language plpgsql stable set search_path = public, extensions set jit = off set enable_seqscan = off as $$
+) returns jsonb language plpgsql stable set jit = off set enable_seqscan = off as $$
 declare
   asked constant uuid := (select o.table_id from bound_tools(p_mcp) o where o.id = p_tool);
   known constant text[] := array(
@@ -3715,8 +3607,7 @@ end $$;
 -- endpoint does not reach.
 create function public.table_term_frequencies(
   p_mcp uuid, p_tool uuid, p_fingerprint text, p_terms text[], p_sample integer
-) returns jsonb
-language sql stable set search_path = public, extensions set jit = off set enable_seqscan = off as $$
+) returns jsonb language sql stable set jit = off set enable_seqscan = off as $$
   select jsonb_build_object(
     'total', coalesce((
       select r.chunks from table_reading r
@@ -3737,8 +3628,7 @@ $$;
 -- this endpoint.
 create function public.current_chunks(
   p_mcp uuid, p_tool uuid, p_fingerprint text, p_doc_ids text[], p_limit integer
-) returns jsonb
-language sql stable set search_path = public, extensions as $$
+) returns jsonb language sql stable as $$
   select coalesce(jsonb_agg(jsonb_build_object(
     'id', x.id, 'table_id', x.table_id, 'json_pointer', x.json_pointer, 'content_hash', x.content_hash,
     'chunk_index', x.chunk_index, 'total_chunks', x.total_chunks, 'chunk_text', x.chunk_text,
@@ -3756,7 +3646,7 @@ $$;
 
 -- The objects at these places (hashes of pointers) that are in the Tool's scope: [{json_pointer, fields}].
 create function public.objects_in_scope(p_mcp uuid, p_tool uuid, p_pointer_hashes text[]) returns jsonb
-language sql stable set search_path = public, extensions as $$
+language sql stable as $$
   select coalesce(jsonb_agg(jsonb_build_object('json_pointer', x.json_pointer, 'fields', x.fields::text)), '[]')
   from bound_tools(p_mcp) o
   join table_object x on x.table_id = o.table_id and x.pointer_hash = any (p_pointer_hashes)
@@ -3789,8 +3679,7 @@ create view public.indexed_table with (security_invoker = true) as
 
 -- Records a version. The first one is live at once.
 --   p_index: {fingerprint, parts, knowledge: a row of page_index_version, tables, table_space}
-create function public.record_index_version(p_index jsonb) returns void
-language plpgsql set search_path = public, extensions as $$
+create function public.record_index_version(p_index jsonb) returns void language plpgsql as $$
 begin
   if exists (select from index_version s where s.fingerprint = p_index->>'fingerprint') then return; end if;
   perform pg_advisory_xact_lock(hashtext('sakuin.index_version'));
@@ -3805,8 +3694,7 @@ begin
 end $$;
 
 -- The versions, oldest first. `answered`: it is or was live.
-create function public.index_versions() returns jsonb
-language sql stable set search_path = public, extensions as $$
+create function public.index_versions() returns jsonb language sql stable as $$
   select coalesce(jsonb_agg(jsonb_build_object(
     'parts', s.parts, 'live', s.live, 'answered', s.live_since is not null, 'tables', s.tables, 'suffix', f.suffix)
     order by s.created_at, s.fingerprint), '[]')
@@ -3814,19 +3702,16 @@ language sql stable set search_path = public, extensions as $$
 $$;
 
 -- Whether Tables are searched with this fingerprint. True for all while no version is recorded.
-create function public.is_live_for_tables(p_fingerprint text) returns boolean
-language sql stable set search_path = public, extensions as $$
+create function public.is_live_for_tables(p_fingerprint text) returns boolean language sql stable as $$
   select coalesce((select s.tables = p_fingerprint from index_version s where s.live), true)
 $$;
 
-create function public.is_kept_for_tables(p_fingerprint text) returns boolean
-language sql stable set search_path = public, extensions as $$
+create function public.is_kept_for_tables(p_fingerprint text) returns boolean language sql stable as $$
   select not exists (select from index_version) or exists (select from index_version s where s.tables = p_fingerprint)
 $$;
 
 -- The spaces of the versions with the same text template as p_fingerprint; its own, while no version is recorded.
-create function public.spaces_of_template(p_fingerprint text) returns text[]
-language sql stable set search_path = public, extensions as $$
+create function public.spaces_of_template(p_fingerprint text) returns text[] language sql stable as $$
   select case when exists (select from index_version)
     then array(select distinct f.space from index_version v join page_index_version f on f.fingerprint = v.knowledge
                join page_index_version own on own.text_template = f.text_template
@@ -3837,7 +3722,7 @@ $$;
 -- Ends a comparison of a Table with the store. The live version is compared last. A reindex that was requested
 -- meanwhile changed the generation and is still due.
 create function public.finish_comparison(p_table uuid, p_fingerprint text, p_generation bigint) returns void
-language sql set search_path = public, extensions as $$
+language sql as $$
   update context_table set check_store = false
   where id = p_table and generation = p_generation and is_live_for_tables(p_fingerprint)
 $$;
@@ -3848,8 +3733,7 @@ $$;
 -- vector in it. With p_before the first p_limit of those that were not requested since, and about which no message is under way.
 create function public.outdated_materials(
   p_fingerprint text, p_before timestamptz default null, p_limit integer default null
-) returns text[]
-language plpgsql stable set search_path = public, extensions as $$
+) returns text[] language plpgsql stable as $$
 begin
   return array(
     -- First all that are outdated (because of offset 0).
@@ -3872,7 +3756,7 @@ end $$;
 -- a string that only the live version has stored. Tables that cannot be read and have nothing stored do not count. For
 -- the live version itself: the Tables that are being indexed.
 create function public.incomplete_tables(p_fingerprint text) returns table (table_id uuid, reason jsonb)
-language sql stable set search_path = public, extensions as $$
+language sql stable as $$
   select t.id, coalesce(p.error, jsonb_build_object('code', 'index.not_built', 'values', '{}'::jsonb))
   from indexed_table t
   left join index_version l on l.live
@@ -3892,8 +3776,7 @@ language sql stable set search_path = public, extensions as $$
 $$;
 
 -- A version for the operator. Of missing parts, the first ten are named.
-create function public.index_version_state(v public.index_version) returns jsonb
-language sql stable set search_path = public, extensions as $$
+create function public.index_version_state(v public.index_version) returns jsonb language sql stable as $$
   select to_jsonb(v) - array['knowledge', 'tables', 'table_space'] || jsonb_build_object(
     'pages', jsonb_build_object(
       'total', (select count(*) from material m where m.indexed_version_id is not null),
@@ -3907,8 +3790,7 @@ language sql stable set search_path = public, extensions as $$
               from incomplete_tables(v.tables) i) tables
 $$;
 
-create function public.index_version_states() returns jsonb
-language sql stable set search_path = public, extensions as $$
+create function public.index_version_states() returns jsonb language sql stable as $$
   select coalesce(jsonb_agg(index_version_state(v) order by v.created_at, v.fingerprint), '[]') from index_version v
 $$;
 
@@ -3916,8 +3798,7 @@ $$;
 
 -- Makes Tools show the status of the live version, for p_seconds; returns the number of Tables. `maintain` does the
 -- rest. Tables that this version lacks are scanned again.
-create function public.refresh_tool_status(p_seconds integer) returns integer
-language plpgsql set search_path = public, extensions as $$
+create function public.refresh_tool_status(p_seconds integer) returns integer language plpgsql as $$
 declare
   live constant text := (select v.tables from index_version v where v.live);
   t context_table;
@@ -3940,8 +3821,7 @@ end $$;
 
 -- Makes a version live, for pages and Tables at once. An incomplete version is an error, unless p_force. The former
 -- version is written to until it is deleted.
-create function public.activate_index_version(p_fingerprint text, p_force boolean) returns jsonb
-language plpgsql set search_path = public, extensions as $$
+create function public.activate_index_version(p_fingerprint text, p_force boolean) returns jsonb language plpgsql as $$
 declare
   v index_version;
   state jsonb;
@@ -3965,8 +3845,7 @@ end $$;
 
 -- Deletes a version: it is no longer written to, and `maintain` removes what it stored. Searches that began before the
 -- activation of another version may use it for p_seconds more.
-create function public.delete_index_version(p_fingerprint text, p_seconds integer) returns void
-language plpgsql set search_path = public, extensions as $$
+create function public.delete_index_version(p_fingerprint text, p_seconds integer) returns void language plpgsql as $$
 declare
   v index_version;
 begin
@@ -3981,8 +3860,7 @@ end $$;
 
 -- Deletes some vectors of pages that no version uses, and returns how many rows changed. First all materials forget that
 -- they are complete: a version that returns meanwhile must not believe it.
-create function public.sweep_vectors(p_limit integer) returns bigint
-language plpgsql set search_path = public, extensions as $$
+create function public.sweep_vectors(p_limit integer) returns bigint language plpgsql as $$
 declare
   unused constant text[] := array(
     select f.space from page_index_version f where exists (select from index_version v where v.live)
@@ -4003,7 +3881,7 @@ end $$;
 
 -- What Tables still store for deleted versions: [{project_id, table_id, fingerprint, suffix}], at most p_limit.
 create function public.orphaned_table_indexes(p_fingerprint text, p_limit integer) returns jsonb
-language sql stable set search_path = public, extensions as $$
+language sql stable as $$
   select coalesce(jsonb_agg(to_jsonb(x) order by x.table_id, x.fingerprint), '[]') from (
     select t.project_id, s.table_id, v.fingerprint, v.suffix
     from table_index_version v join table_scan s using (fingerprint) join context_table t on t.id = s.table_id
@@ -4015,7 +3893,7 @@ $$;
 -- Deletes a portion of what a Table stores for a deleted version. Returns how many rows; 0: nothing is left, null: the
 -- version is recorded again. Clears the scan first and deletes its row last, because plan_nodes needs the row.
 create function public.delete_table_index(p_table uuid, p_fingerprint text, p_limit integer) returns bigint
-language plpgsql set search_path = public, extensions as $$
+language plpgsql as $$
 declare
   n bigint;
 begin
@@ -4031,8 +3909,7 @@ end $$;
 
 -- Marks and returns the namespaces that are not needed, of one Table or of all: the Table is deleted, or the version
 -- is, and the Table has no nodes for it.
-create function public.mark_abandoned_namespaces(p_fingerprint text, p_table uuid) returns jsonb
-language sql set search_path = public, extensions as $$
+create function public.mark_abandoned_namespaces(p_fingerprint text, p_table uuid) returns jsonb language sql as $$
   with deleted as materialized (
     select v.fingerprint from table_index_version v
     where v.fingerprint <> p_fingerprint and not is_kept_for_tables(v.fingerprint)
@@ -4058,8 +3935,7 @@ create table public.library_description (
 -- What is in the library, or in the folder p_in (with a slash at its end), and in its first p_limit described folders, by
 -- name: [{folder, description, pages, types, languages: {code: pages}, changed_at}]. Of ten languages at most; what is no
 -- code of a language is left out.
-create function public.library_places(p_limit integer, p_in text default null) returns jsonb
-language sql stable set search_path = public, extensions as $$
+create function public.library_places(p_limit integer, p_in text default null) returns jsonb language sql stable as $$
   with place as (
     -- '0' follows '/': the names between them are those in the folder.
     select p.folder, case when p.folder = '' then '' else p.folder || '/' end as lowest,
@@ -4105,8 +3981,7 @@ $$;
 -- A batch of chunks counts its attempts in the row of its first chunk.
 
 -- Counts an attempt. Of many messages that changed nothing, old ones are forgotten.
-create function public.with_attempt(p_work jsonb, p_message text) returns jsonb
-language sql immutable set search_path = public, extensions as $$
+create function public.with_attempt(p_work jsonb, p_message text) returns jsonb language sql immutable as $$
   select coalesce(p_work, '{}') || jsonb_build_object('attempts',
     case when a ? p_message or (select count(*) from jsonb_object_keys(a)) < 20 then a else '{}' end
     || jsonb_build_object(p_message, coalesce((a->>p_message)::integer, 0) + 1))
@@ -4114,8 +3989,7 @@ language sql immutable set search_path = public, extensions as $$
 $$;
 
 -- Records that a message waits: its attempt ended by itself.
-create function public.with_wait(p_work jsonb, p_message text, p_wait jsonb) returns jsonb
-language sql stable set search_path = public, extensions as $$
+create function public.with_wait(p_work jsonb, p_message text, p_wait jsonb) returns jsonb language sql stable as $$
   select jsonb_build_object('attempts', coalesce(p_work->'attempts', '{}') - p_message)
     || (p_wait - 'seconds') || jsonb_build_object(
       'since', least((p_work->>'since')::timestamptz, (p_wait->>'since')::timestamptz),
@@ -4123,16 +3997,14 @@ language sql stable set search_path = public, extensions as $$
 $$;
 
 -- Whether a message about this row will come soon. One that is long overdue is lost.
-create function public.awaits_message(p_work jsonb) returns boolean
-language sql stable set search_path = public, extensions as $$
+create function public.awaits_message(p_work jsonb) returns boolean language sql stable as $$
   select coalesce((p_work->>'until')::timestamptz > now() - interval '15 minutes', false)
 $$;
 
 -- Counts an attempt before its work begins: a worker that dies cannot. p_work: {kind, id, table_id, fingerprint, source};
 -- kinds are page (the id is its name), file (key), table (id) and chunks (the first one). Returns {attempts: how many of this
 -- message began without an end, index_versions, page: of a page (page_record)}, which its worker needs next.
-create function public.begin_work(p_work jsonb, p_message text) returns jsonb
-language plpgsql set search_path = public, extensions as $$
+create function public.begin_work(p_work jsonb, p_message text) returns jsonb language plpgsql as $$
 declare
   n integer;
 begin
@@ -4157,7 +4029,7 @@ end $$;
 
 -- Shows on the Tools of a Table since when and why it waits (null: it does not), or on the scan of another version.
 create function public.show_wait(p_table uuid, p_fingerprint text, p_since timestamptz, p_reason jsonb) returns void
-language plpgsql set search_path = public, extensions as $$
+language plpgsql as $$
 begin
   if coalesce(p_fingerprint, '') = '' or is_live_for_tables(p_fingerprint) then
     perform merge_status(o.id, jsonb_build_object(
@@ -4173,8 +4045,7 @@ begin
 end $$;
 
 -- Records that a message waits. p_work as in begin_work; p_wait: {since, reason, vendor, seconds}.
-create function public.record_wait(p_work jsonb, p_message text, p_wait jsonb) returns void
-language plpgsql set search_path = public, extensions as $$
+create function public.record_wait(p_work jsonb, p_message text, p_wait jsonb) returns void language plpgsql as $$
 declare
   t context_table;
 begin
@@ -4199,8 +4070,7 @@ begin
 end $$;
 
 -- Records that the work of a message has ended, where nothing else does.
-create function public.finish_work(p_work jsonb) returns void
-language plpgsql set search_path = public, extensions as $$
+create function public.finish_work(p_work jsonb) returns void language plpgsql as $$
 begin
   if p_work->>'kind' = 'page' then
     update material m set work = null where m.material = p_work->>'id' and m.work is not null;
@@ -4216,8 +4086,7 @@ begin
 end $$;
 
 -- Records that messages about these pages are sent, before they are.
-create function public.note_requests(p_materials text[], p_reason jsonb) returns void
-language sql set search_path = public, extensions as $$
+create function public.note_requests(p_materials text[], p_reason jsonb) returns void language sql as $$
   update material m set work = with_wait(m.work, '', jsonb_build_object(
     'since', now(), 'reason', p_reason, 'vendor', null, 'seconds', 0))
   where m.material = any (p_materials)
@@ -4225,8 +4094,7 @@ $$;
 
 -- What waits: {count, oldest_seconds: of what waits for a vendor, reasons: [{vendor, reason, count}], rows: the oldest p_limit, as
 -- [{kind, subject, since, reason, vendor, until}]}
-create function public.waiting_work(p_limit integer) returns jsonb
-language sql stable set search_path = public, extensions as $$
+create function public.waiting_work(p_limit integer) returns jsonb language sql stable as $$
   with waiting as (
     select 'page' as kind, m.material as subject, m.work from material m where m.work ? 'since'
     union all select 'file', f.key, f.work from authored_file f where f.work ? 'since'
@@ -4247,8 +4115,7 @@ language sql stable set search_path = public, extensions as $$
 $$;
 
 -- Why the files with these keys have no result yet, as the rows of waiting_work; the subject is the key.
-create function public.waiting_files(p_keys text[]) returns jsonb
-language sql stable set search_path = public, extensions as $$
+create function public.waiting_files(p_keys text[]) returns jsonb language sql stable as $$
   select coalesce(jsonb_agg(jsonb_build_object('kind', 'file', 'subject', x.key) || (x.work - 'attempts')), '[]')
   from (select m.key, m.work from material m where m.key = any (p_keys)
         union all select f.key, f.work from authored_file f where f.key = any (p_keys)) x
@@ -4267,7 +4134,7 @@ create table public.deletion (
 
 -- Deletes at most p_limit rows x of a table for which p_where is true, and returns how many.
 create function public.delete_some(p_table regclass, p_where text, p_limit integer) returns bigint
-language plpgsql set search_path = public, extensions set enable_seqscan = off as $$
+language plpgsql set enable_seqscan = off as $$
 declare
   n bigint;
 begin
@@ -4280,7 +4147,7 @@ end $$;
 -- Deletes up to p_limit rows of each kind that a Table stores, for a fingerprint or (null) for all. Returns how many.
 -- Chunks go first: a string whose chunks are missing is indexed again, should its index version return.
 create function public.delete_table_rows(p_table uuid, p_fingerprint text, p_limit integer) returns bigint
-language plpgsql set search_path = public, extensions as $$
+language plpgsql as $$
 declare
   of_table constant text := format('x.table_id = %L', p_table);
   of_version constant text := concat(of_table, ' and x.fingerprint = ' || quote_literal(p_fingerprint));
@@ -4294,8 +4161,7 @@ end $$;
 
 -- Deletes a portion of a deleted Table or project: {rows, left}, `left`: how many Tables and projects are not deleted
 -- completely. Null if nothing is left, or other workers have it.
-create function public.delete_portion(p_limit integer) returns jsonb
-language plpgsql set search_path = public, extensions set enable_seqscan = off as $$
+create function public.delete_portion(p_limit integer) returns jsonb language plpgsql set enable_seqscan = off as $$
 declare
   gone uuid;
   n bigint;
@@ -4321,7 +4187,7 @@ end $$;
 -- Records that the scan of a Table is started, and returns how often that was within a day for its present generation. Null
 -- if it was started within the last p_seconds.
 create function public.record_table_start(p_table uuid, p_fingerprint text, p_seconds integer) returns integer
-language sql set search_path = public, extensions as $$
+language sql as $$
   insert into table_scan as s (table_id, fingerprint, started_generation, starts, started_at)
   -- A scan that begins locks the Table first, too.
   select t.id, p_fingerprint, t.generation, 1, now()
@@ -4339,7 +4205,7 @@ $$;
 -- version: Tables that are not complete, among them those that it never had, and those that were given up a day ago; of
 -- these so many that p_limit are under way. For any version: Tables with stored chunks that no Tool needs.
 create function public.stalled_tables(p_fingerprint text, p_seconds integer, p_limit integer) returns jsonb
-language sql stable set search_path = public, extensions as $$
+language sql stable as $$
   with lacking as materialized (
     select t.id, greatest(p.heartbeat_at, t.updated_at) as at,
       p.table_id is not null and p.failed_generation is distinct from t.generation as is_under_way
@@ -4376,7 +4242,7 @@ $$;
 
 -- Claims pages that versions of this text template lack.
 create function public.claim_pages_to_build(p_text_template text, p_seconds integer, p_limit integer) returns text[]
-language sql set search_path = public, extensions as $$
+language sql as $$
   with unbuilt as materialized (
     select distinct o.material
     from index_version v join page_index_version f on f.fingerprint = v.knowledge
@@ -4396,7 +4262,7 @@ $$;
 -- {searches, seconds until the minute ends}. The principal is the hash of a key of /mcp, or the id of a project for all
 -- its endpoints: another key or endpoint does not reset the minute.
 create function public.consume_quota(p_principal text, p_wanted integer, p_per_minute integer) returns jsonb
-language plpgsql set search_path = public, extensions as $$
+language plpgsql as $$
 declare
   moment constant timestamptz := clock_timestamp();
   this_minute constant timestamptz := date_trunc('minute', moment);
@@ -4423,7 +4289,7 @@ create index refused_question_tool on public.refused_question (tool_id);
 
 -- Counts a question. Of each Tool, and of the library, the first p_most questions of a day are recorded.
 create function public.record_refused_question(p_tool uuid, p_question text, p_most integer, p_weak boolean) returns void
-language sql set search_path = public, extensions as $$
+language sql as $$
   with today as (
     select q.question from refused_question q
     where q.day = (now() at time zone 'utc')::date and q.tool_id is not distinct from p_tool
@@ -4447,7 +4313,7 @@ create table public.feedback (
 
 -- Counts what an agent said. The first p_most questions of a day are recorded; after them, explanations without a question.
 create function public.record_feedback(p_chunk text, p_question text, p_answered boolean, p_most integer) returns void
-language sql set search_path = public, extensions as $$
+language sql as $$
   with today as (
     select f.chunk_id, f.question from feedback f where f.day = (now() at time zone 'utc')::date and f.question <> ''
   )
@@ -4462,8 +4328,7 @@ language sql set search_path = public, extensions as $$
 $$;
 
 -- What was said most often: [{chunk_id, question, answered, unanswered}].
-create function public.feedback_counts(p_limit integer) returns jsonb
-language sql stable set search_path = public, extensions as $$
+create function public.feedback_counts(p_limit integer) returns jsonb language sql stable as $$
   select coalesce(jsonb_agg(to_jsonb(x) order by x.answered + x.unanswered desc, x.chunk_id, x.question), '[]') from (
     select f.chunk_id, f.question, sum(f.answered) as answered, sum(f.unanswered) as unanswered
     from feedback f group by f.chunk_id, f.question
@@ -4473,8 +4338,7 @@ $$;
 -- The most frequent questions, of these Tools or (null) of everything:
 -- [{tool_id, question, asked, weak, unanswered, first_day, last_day}]. `unanswered`: agents said that a result did not
 -- answer; of such a question the search itself may have refused nothing.
-create function public.refused_questions(p_tools uuid[], p_limit integer) returns jsonb
-language sql stable set search_path = public, extensions as $$
+create function public.refused_questions(p_tools uuid[], p_limit integer) returns jsonb language sql stable as $$
   select coalesce(jsonb_agg(to_jsonb(x) order by x.asked desc, x.last_day desc, x.question), '[]') from (
     select q.tool_id, q.question, greatest(sum(q.asked), sum(q.unanswered)) as asked, sum(q.weak) as weak,
       sum(q.unanswered) as unanswered, min(q.day) as first_day, max(q.day) as last_day
@@ -4504,8 +4368,7 @@ create table public.daily_count (
 );
 
 -- Adds what a worker has counted: [{day, project_id, key, name, total}], each row once.
-create function public.add_daily_counts(p_shard integer, p_counts jsonb) returns void
-language sql set search_path = public, extensions as $$
+create function public.add_daily_counts(p_shard integer, p_counts jsonb) returns void language sql as $$
   insert into daily_count as d (day, project_id, key, name, shard, total)
   select c.day, c.project_id, c.key, c.name, p_shard, c.total
   from jsonb_to_recordset(p_counts) as c(day date, project_id uuid, key text, name text, total bigint)
@@ -4517,8 +4380,7 @@ language sql set search_path = public, extensions as $$
 $$;
 
 -- Adds tokens, and returns the day's sum. With no tokens it writes nothing.
-create function public.add_tokens(p_kind text, p_tokens bigint) returns bigint
-language sql set search_path = public, extensions as $$
+create function public.add_tokens(p_kind text, p_tokens bigint) returns bigint language sql as $$
   with today as (
     select (now() at time zone 'utc')::date as day, 'tokens:' || p_kind as name
   ), added as (
@@ -4534,8 +4396,7 @@ $$;
 
 -- The last p_days: {days: {day: {name: total}},
 -- callers: [{project_id, project, key, asked, refused, weak}], the p_callers that asked most}.
-create function public.daily_counts(p_days integer, p_callers integer) returns jsonb
-language sql stable set search_path = public, extensions as $$
+create function public.daily_counts(p_days integer, p_callers integer) returns jsonb language sql stable as $$
   with since as (select (now() at time zone 'utc')::date - p_days as day),
   sums as (
     select c.day, c.name, sum(c.total) as total from daily_count c, since s where c.day > s.day group by c.day, c.name
@@ -4558,8 +4419,7 @@ $$;
 
 -- Deletes all days but the last p_days, questions of all but the last p_question_days (0 deletes all), and what was used of
 -- quotas in periods that are over, the longest of which is a day. Returns how many rows.
-create function public.delete_old_days(p_days integer, p_question_days integer) returns bigint
-language sql set search_path = public, extensions as $$
+create function public.delete_old_days(p_days integer, p_question_days integer) returns bigint language sql as $$
   with today as (
     select (now() at time zone 'utc')::date as day
   ), counts as (
@@ -4587,8 +4447,7 @@ create table public.daily_round (
 );
 
 -- Begins a round, or continues it: {place}; null if it has ended and began less than a day ago.
-create function public.begin_round(p_name text) returns jsonb
-language sql set search_path = public, extensions as $$
+create function public.begin_round(p_name text) returns jsonb language sql as $$
   insert into daily_round as r (name) values (p_name)
   on conflict (name) do update set place = '', began_at = now()
   where r.place is null and r.began_at < now() - interval '1 day';
@@ -4604,8 +4463,7 @@ $$;
 --   young: changed in the last p_settling seconds; under_way: a message about it will come soon
 create function public.recorded_objects(
   p_after text, p_limit integer, p_analyzer text, p_settling double precision
-) returns jsonb
-language sql stable set search_path = public, extensions as $$
+) returns jsonb language sql stable as $$
   select coalesce(jsonb_agg(jsonb_build_object('key', x.key, 'version_id', x.version_id, 'again', x.again,
     'under_way', awaits_message(x.work), 'young', x.at > now() - make_interval(secs => p_settling)) order by x.key), '[]')
   from (
@@ -4635,7 +4493,7 @@ $$;
 -- The rows of p_limit materials after p_after: {rows: {space: {row_id: material}}, lacking: [material], next}. `lacking`:
 -- a chunk has no row in a space.
 create function public.current_rows(p_after text, p_limit integer) returns jsonb
-language sql stable set search_path = public, extensions set enable_seqscan = off as $$
+language sql stable set enable_seqscan = off as $$
   with page as materialized (
     select m.material from material m where m.material > p_after order by m.material limit p_limit
   ), row as materialized (
@@ -4654,8 +4512,7 @@ $$;
 -- ---------------------------------------------------------------- garbage collection
 
 -- Deletes readings without chunks, of p_limit after p_after (a reading, a tab, its spelling): {deleted, next}.
-create function public.delete_unused_readings(p_after text, p_limit integer) returns jsonb
-language plpgsql set search_path = public, extensions as $$
+create function public.delete_unused_readings(p_after text, p_limit integer) returns jsonb language plpgsql as $$
 declare
   page reading[];
   n bigint;
@@ -4678,7 +4535,7 @@ end $$;
 -- Table, goes after one and a half times as long at the latest, and a vector of a deleted index version after half as long.
 -- A row that changes meanwhile has another ctid, and is left alone.
 create function public.delete_unused_texts(p_seconds integer, p_limit integer) returns bigint
-language sql set search_path = public, extensions set enable_seqscan = off as $$
+language sql set enable_seqscan = off as $$
   with old as (
     select now() - make_interval(secs => p_seconds / 2) as looked_at, now() - make_interval(secs => 1.5 * p_seconds) as gone_at
   ), answer as materialized (
@@ -4726,7 +4583,7 @@ $$;
 -- the generation is scanned. `unscanned`: no scan of the live version is recorded, although a Tool needs one. `coming`:
 -- chunks that are not stored yet, by their future doc id (sakuin.tables.index_names).
 create function public.recorded_rows(p_table uuid, p_fingerprint text, p_after jsonb, p_limit integer) returns jsonb
-language sql stable set search_path = public, extensions as $$
+language sql stable as $$
   with page as materialized (
     select c.id, c.pointer_hash, c.content_hash, c.chunk_index,
            c.turbopuffer_doc_id is not null and c.indexed_at is not null as stored,
@@ -4753,8 +4610,7 @@ language sql stable set search_path = public, extensions as $$
 $$;
 
 -- Continues from the generation of the store's rows: the records come from an older backup.
-create function public.raise_generation(p_table uuid, p_generation bigint) returns void
-language plpgsql set search_path = public, extensions as $$
+create function public.raise_generation(p_table uuid, p_generation bigint) returns void language plpgsql as $$
 begin
   perform from context_table t where t.id = p_table and t.generation < p_generation for update;
   if not found then return; end if;
@@ -4773,8 +4629,7 @@ create table public.orphaned_upload (
 );
 create index orphaned_upload_since on public.orphaned_upload (since);
 
-create function public.track_uploads() returns trigger
-language plpgsql security definer set search_path = public, extensions, pg_temp as $$
+create function public.track_uploads() returns trigger language plpgsql security definer as $$
 begin
   -- A signed upload address stays valid for some minutes after the Table is deleted.
   insert into orphaned_upload (folder, table_id) values ('tables/' || old.project_id || '/' || old.id || '/', old.id)
@@ -4789,7 +4644,7 @@ create trigger track_uploads_of_deleted after delete on public.context_table
 -- Folders to clean up, oldest first: [{folder, keep, gone}]; `keep` is the Table's present document. Those of deleted
 -- Tables are due after p_gone seconds; others after p_left, because a message may still import an upload.
 create function public.orphaned_uploads(p_gone integer, p_left integer, p_limit integer) returns jsonb
-language sql stable set search_path = public, extensions as $$
+language sql stable as $$
   select coalesce(jsonb_agg(
     jsonb_build_object('folder', x.folder, 'keep', x.data_key, 'gone', x.gone) order by x.since), '[]')
   from (
@@ -4802,7 +4657,7 @@ $$;
 -- Records that a folder was cleaned up except for p_keep. p_again: it has uploads that are too young. If the Table has
 -- another document by now, the folder stays due.
 create function public.record_upload_cleanup(p_folder text, p_keep text, p_again boolean) returns void
-language sql set search_path = public, extensions as $$
+language sql as $$
   update orphaned_upload l set since = now() where l.folder = p_folder and p_again;
   delete from orphaned_upload l where l.folder = p_folder and not p_again
     and not exists (select from context_table t where t.id = l.table_id and t.data_key is distinct from p_keep)
@@ -4811,8 +4666,7 @@ $$;
 -- ---------------------------------------------------------------- erasing a customer
 
 -- Erases a page that the bucket no longer has, with all that was made of its texts.
-create function public.erase_page(p_material text) returns void
-language plpgsql set search_path = public, extensions set enable_seqscan = off as $$
+create function public.erase_page(p_material text) returns void language plpgsql set enable_seqscan = off as $$
 declare
   r material;
   vectors jsonb;
@@ -4841,7 +4695,7 @@ end $$;
 
 -- Deletes the rows x of a table for which p_where is true, or with p_dry_run keeps them. Returns how many.
 create function public.erase_rows(p_table regclass, p_where text, p_dry_run boolean) returns bigint
-language plpgsql set search_path = public, extensions as $$
+language plpgsql as $$
 declare
   n bigint;
 begin
@@ -4854,7 +4708,7 @@ end $$;
 -- p_dry_run it counts. Returns {erased: {name: count}, left}. `left`: pages, and whether maintenance still deletes the project.
 -- Questions to the library name nobody, so with a folder all of them go.
 create function public.erase_records(p_folder text, p_prefix text, p_project uuid, p_limit integer, p_dry_run boolean)
-returns jsonb language plpgsql set search_path = public, extensions as $$
+returns jsonb language plpgsql as $$
 declare
   pages constant text[] := array(select m.material from material m where starts_with(m.material, p_folder || '/') order by 1);
   of_keys constant text := format('starts_with(normalize(x.key), %L)', p_prefix || p_folder || '/');
@@ -4887,8 +4741,7 @@ end $$;
 -- ---------------------------------------------------------------- sakuin doctor
 
 -- The versions of the applied migrations, as the Supabase CLI records them. Only the owner may read that record.
-create function public.applied_migrations() returns text[]
-language plpgsql stable security definer set search_path = public, extensions, pg_temp as $$
+create function public.applied_migrations() returns text[] language plpgsql stable security definer as $$
 begin
   return array(select m.version from supabase_migrations.schema_migrations m order by m.version);
 exception when undefined_table or invalid_schema_name then
@@ -4898,8 +4751,7 @@ end $$;
 -- What code relies on, as one hash: columns, constraints, indexes, triggers, policies, views, and functions with their
 -- text, owner, settings and callers. The same on each version of Postgres. Two databases with the same hash have the
 -- same schema, however they came to it; that of the database which the functions were built for is in their code.
-create function public.schema_digest() returns text
-language sql stable set search_path = pg_catalog as $$
+create function public.schema_digest() returns text language sql stable set search_path = pg_catalog as $$
   with ours as (
     select c.oid, c.relname, c.relkind from pg_class c
     where c.relnamespace = 'public'::regnamespace and c.relkind in ('r', 'p', 'v')
@@ -4941,8 +4793,7 @@ create table public.maintenance (
 );
 
 -- Records that a run ended. A message that is a day late is lost: SQS loses none, but an emulator that is killed does.
-create function public.mark_maintained() returns void
-language sql set search_path = public, extensions as $$
+create function public.mark_maintained() returns void language sql as $$
   update material set work = null where work ? 'since' and (work->>'until')::timestamptz < now() - interval '1 day';
   update authored_file set work = null where work ? 'since' and (work->>'until')::timestamptz < now() - interval '1 day';
   update context_table set work = null where work ? 'since' and (work->>'until')::timestamptz < now() - interval '1 day';
@@ -4950,25 +4801,21 @@ language sql set search_path = public, extensions as $$
 $$;
 
 -- {migrations: the applied ones, digest}
-create function public.schema_state() returns jsonb
-language sql stable set search_path = public, extensions as $$
+create function public.schema_state() returns jsonb language sql stable as $$
   select jsonb_build_object('migrations', applied_migrations(), 'digest', schema_digest())
 $$;
 
 -- {schema: schema_state, maintained_at}
-create function public.health_state() returns jsonb
-language sql stable set search_path = public, extensions as $$
+create function public.health_state() returns jsonb language sql stable as $$
   select jsonb_build_object('schema', schema_state(), 'maintained_at', (select m.ended_at from maintenance m))
 $$;
 
-create function public.database_bytes() returns bigint
-language sql stable set search_path = public, extensions as $$
+create function public.database_bytes() returns bigint language sql stable as $$
   select pg_database_size(current_database())
 $$;
 
 -- The learns.yml and synonyms.yml whose current version cannot be read: [{key, reason}].
-create function public.broken_files() returns jsonb
-language sql stable set search_path = public, extensions as $$
+create function public.broken_files() returns jsonb language sql stable as $$
   select coalesce(jsonb_agg(jsonb_build_object('key', f.key, 'reason', r.reason) order by f.key), '[]')
   from authored_file f join upload_result r on (r.key, r.version_id) = (f.key, f.version_id) and r.outcome = 'failed'
 $$;
@@ -4976,8 +4823,7 @@ $$;
 -- What `sakuin doctor` checks in the database, from the catalog alone: it answers without a right to any table.
 --   missing: tables, views and functions that the caller may not use; open: tables that a user's token could read or
 --   write past the API; vectors: type by column; extensions: schema and version by name; bytes: of the database
-create function public.database_state() returns jsonb
-language sql stable set search_path = public, extensions as $$
+create function public.database_state() returns jsonb language sql stable as $$
   select jsonb_build_object(
     'time', now(),
     'postgres', current_setting('server_version_num')::integer / 10000,
@@ -5011,8 +4857,7 @@ $$;
 
 -- {projects, tables, tools: {state: count}, errors: [{tool_id, name, project_id, table_id, last_error}]}, `errors` the
 -- first p_errors of Tools in an error.
-create function public.project_counts(p_errors integer) returns jsonb
-language sql stable set search_path = public, extensions as $$
+create function public.project_counts(p_errors integer) returns jsonb language sql stable as $$
   with tools as materialized (
     select o.id, o.name, o.project_id, o.table_id, coalesce(o.metadata->'search_index'->>'state', 'pending') as state,
            o.metadata->'search_index'->'last_error' as last_error
@@ -5034,7 +4879,7 @@ $$;
 -- of pages that an upload took much of, rows of material; competing: {count, keys: [{key, owner}]}; index: the parts of
 -- the live index version.
 create function public.attention(p_named integer, p_days integer, p_callers integer) returns jsonb
-language sql stable set search_path = public, extensions as $$
+language sql stable as $$
   with collapsed as materialized (
     select m.* from material m
     where m.status <> 'deleted' and (m.collapse->>'at')::timestamptz > now() - interval '90 days'
@@ -5076,7 +4921,8 @@ end $$;
 grant sakuin_member to postgres;
 grant usage on schema public to sakuin_member;
 
--- A table in a caller's pg_temp is found last, and by the roles of the API never made.
+-- All functions find the same tables, whoever calls them. A table in a caller's pg_temp is found last, and by the roles of
+-- the API never made.
 do $$
 declare
   f regprocedure;
@@ -5182,6 +5028,7 @@ begin
     'check_node', 'create_tool', 'read_tool', 'list_tools', 'change_tool', 'reindex_tool', 'delete_tool',
     'create_mcp', 'read_mcp', 'list_mcps', 'bind_tool', 'unbind_tool', 'rotate_mcp', 'change_mcp', 'delete_mcp'
   ]::regproc[] loop
+    execute format('alter function %s security definer', f::regprocedure);
     execute format('alter function %s owner to sakuin_member', f::regprocedure);
   end loop;
   revoke create on schema public from sakuin_member;
@@ -5217,3 +5064,5 @@ alter default privileges in schema public revoke all on sequences from anon, aut
 alter default privileges in schema public revoke all on functions from anon, authenticated, service_role;
 alter default privileges in schema public grant select, insert, update, delete on tables to service_role;
 alter default privileges in schema public grant execute on functions to service_role;
+
+reset search_path;

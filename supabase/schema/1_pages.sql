@@ -6,11 +6,13 @@
 --     orders keys differently than S3, Python and a developer's machine.
 --   * Functions return lists as one jsonb value or one array: PostgREST cuts off rows after the first 1,000.
 --   * Functions in PL/pgSQL may call what a later file defines; functions in SQL are checked when they are created.
---   * Rights are granted in 8_rights, for all files at once.
+--   * Rights are granted in 8_rights, for all files at once. It also sets the search_path of each function, and makes those
+--     of the API run with the rights of their owner.
 
 create schema if not exists extensions;
 create extension if not exists vector with schema extensions;
 create extension if not exists fuzzystrmatch with schema extensions;
+set search_path = public, extensions;
 
 -- ---------------------------------------------------------------- what pages are indexed with
 
@@ -185,7 +187,7 @@ create table public.authored_file (
 
 -- Records the outcome of an uploaded version. Its page or file no longer waits.
 create function public.record_upload_result(p_source jsonb, p_outcome text, p_reason jsonb) returns void
-language plpgsql set search_path = public, extensions as $$
+language plpgsql as $$
 begin
   -- The reason why a current file cannot be read stays.
   delete from upload_result r where r.recorded_at < now() - interval '30 days' and (r.outcome <> 'failed' or not exists (
@@ -203,7 +205,7 @@ end $$;
 -- passages alone changed is the same to readers.
 create function public.replace_chunks(
   p_material text, p_chunks jsonb, p_fingerprint text, p_generation bigint
-) returns void language plpgsql set search_path = public, extensions as $$
+) returns void language plpgsql as $$
 begin
   perform remove_texts(p_material, p_chunks, p_fingerprint, p_generation);
   with old as materialized (
@@ -244,8 +246,7 @@ end $$;
 -- What a page loses by p_chunks, if that is more than 30 % and at least five of its explanations: {version_id, at, key,
 -- count, anchors, lost}; null if it is less. A page that has lost so much is compared with its version before that,
 -- for the 90 days that S3 keeps it (template.yaml). docs/decisions/0116.
-create function public.collapse_of(r public.material, p_chunks jsonb) returns jsonb
-language sql stable set search_path = public, extensions as $$
+create function public.collapse_of(r public.material, p_chunks jsonb) returns jsonb language sql stable as $$
   with compared as (
     select 1 as place, r.collapse->>'version_id' as version, r.collapse->>'key' as key, r.collapse->'at' as at,
            array(select jsonb_array_elements_text(r.collapse->'anchors')) as anchors
@@ -265,8 +266,7 @@ language sql stable set search_path = public, extensions as $$
 $$;
 
 -- The oldest competing key of a material whose owner is deleted: {bucket, key, version_id, sequencer}.
-create function public.next_owner_of(r public.material) returns jsonb
-language sql stable set search_path = public, extensions as $$
+create function public.next_owner_of(r public.material) returns jsonb language sql stable as $$
   select jsonb_build_object('bucket', w.bucket, 'key', w.key, 'version_id', w.version_id, 'sequencer', w.sequencer)
   from competing_key w
   where w.material = r.material and not w.deleted and r.status = 'deleted'
@@ -274,8 +274,7 @@ language sql stable set search_path = public, extensions as $$
 $$;
 
 -- What the next event says of a page; null if the last one said it. It has no text of the page.
-create function public.announcement_of(r public.material) returns jsonb
-language sql immutable set search_path = public, extensions as $$
+create function public.announcement_of(r public.material) returns jsonb language sql immutable as $$
   select jsonb_build_object(
     'material', r.material, 'state', r.version_state, 'status', r.status, 'version_id', r.version_id,
     'generation', r.generation, 'explanations', r.chunks_count, 'searchable_version_id', r.indexed_version_id,
@@ -285,7 +284,7 @@ $$;
 
 -- At most p_limit pages after p_after, by name, that changed p_seconds ago or before and whose event was not sent.
 create function public.unannounced_pages(p_after text, p_seconds integer, p_limit integer) returns jsonb
-language sql stable set search_path = public, extensions as $$
+language sql stable as $$
   select coalesce(jsonb_agg(announcement_of(u) order by u.material), '[]') from (
     select m.* from material m
     where m.announced <> m.version_state and not starts_with(m.material, '_sakuin/')
@@ -294,8 +293,7 @@ language sql stable set search_path = public, extensions as $$
 $$;
 
 -- Records what events said of pages: {material: state}. A page that changed meanwhile gets another event.
-create function public.mark_announced(p_states jsonb) returns void
-language sql set search_path = public, extensions as $$
+create function public.mark_announced(p_states jsonb) returns void language sql as $$
   update material m set announced = s.value from jsonb_each_text(p_states) s where m.material = s.key
 $$;
 
@@ -303,7 +301,7 @@ $$;
 create function public.apply_other_key(
   r public.material, p_source jsonb, p_deleted boolean, p_error jsonb, p_chunks jsonb, p_fingerprint text,
   p_learns_files jsonb, p_page_hash text, p_findings jsonb
-) returns jsonb language plpgsql set search_path = public, extensions as $$
+) returns jsonb language plpgsql as $$
 declare
   fence text collate "C";
   outcome text;
@@ -339,8 +337,7 @@ begin
 end $$;
 
 -- What a worker knows of a page before it changes it: {page, null if there is none, index_versions}.
-create function public.page_record(p_material text) returns jsonb
-language plpgsql stable set search_path = public, extensions as $$
+create function public.page_record(p_material text) returns jsonb language plpgsql stable as $$
 begin
   return jsonb_build_object('index_versions', index_versions(), 'page', (
     select jsonb_build_object(
@@ -350,8 +347,7 @@ begin
 end $$;
 
 -- Adds the row of a material, without a version. A change without a source adds none.
-create function public.add_material(p_material text, p_source jsonb) returns void
-language sql set search_path = public, extensions as $$
+create function public.add_material(p_material text, p_source jsonb) returns void language sql as $$
   insert into material (material, bucket, key, sequencer, status, generation)
   select p_material, s.bucket, s.key, '', 'deleted', 0 from jsonb_populate_record(null::material, p_source) s
   -- An insert that conflicts uses up a number, and blocks would not be filled.
@@ -378,7 +374,7 @@ create function public.apply_material(
   p_material text, p_source jsonb, p_deleted boolean, p_error jsonb, p_chunks jsonb, p_fingerprint text,
   p_learns_files jsonb, p_expected_generation bigint, p_page_hash text default null,
   p_findings jsonb default '[]', p_vectors jsonb default null, p_bucket jsonb default null
-) returns jsonb language plpgsql set search_path = public, extensions as $$
+) returns jsonb language plpgsql as $$
 declare
   r material;
   seq text := p_source->>'sequencer';
@@ -492,7 +488,7 @@ end $$;
 create function public.apply_current(
   r public.material, p_source jsonb, p_deleted boolean, p_error jsonb, p_chunks jsonb, p_fingerprint text,
   p_learns_files jsonb, p_page_hash text, p_findings jsonb, p_bucket text
-) returns jsonb language plpgsql set search_path = public, extensions as $$
+) returns jsonb language plpgsql as $$
 declare
   owns constant boolean := r.key = p_source->>'key';
   fence text;
@@ -531,8 +527,7 @@ end $$;
 -- transaction. Messages only say that a page has such a row, so one may come twice, late, or never.
 
 -- Records whether a language model is to be asked about a page. p_changed: at once, because it has a new version.
-create function public.record_pending_learns(p_material text, p_changed boolean) returns void
-language plpgsql set search_path = public, extensions as $$
+create function public.record_pending_learns(p_material text, p_changed boolean) returns void language plpgsql as $$
 begin
   if exists (select from knowledge_chunks k where k.material = p_material and k.learns_source = 'provisional') then
     insert into pending_learns as p (material) values (p_material)
@@ -544,15 +539,13 @@ end $$;
 
 -- When the next call about a text may be made: at once, after five minutes, after an hour, then each day; null after
 -- eight calls.
-create function public.next_learns_call(c public.learns_cache) returns timestamptz
-language sql stable set search_path = public, extensions as $$
+create function public.next_learns_call(c public.learns_cache) returns timestamptz language sql stable as $$
   select case when c.attempts = 0 then '-infinity'::timestamptz when c.attempts < 8 then c.asked_at + (
     array['5 minutes', '1 hour', '1 day'])[least(c.attempts, 3)]::interval end
 $$;
 
 -- The answers for these texts: {key: [items]}; empty also for a text whose calls are used up.
-create function public.cached_learns(p_keys text[]) returns jsonb
-language sql set search_path = public, extensions as $$
+create function public.cached_learns(p_keys text[]) returns jsonb language sql as $$
   update learns_cache c set used_at = now() where c.cache_key = any (p_keys) and c.used_at < now() - interval '1 day';
   select coalesce(jsonb_object_agg(c.cache_key, coalesce(c.learns, '{}')), '{}') from learns_cache c
   where c.cache_key = any (p_keys) and (c.learns is not null or next_learns_call(c) is null)
@@ -560,7 +553,7 @@ $$;
 
 -- Claims due pages for p_seconds, so that at most p_slots are under way.
 create function public.claim_learns(p_slots integer, p_seconds integer) returns text[]
-language plpgsql set search_path = public, extensions set enable_seqscan = off set enable_sort = off as $$
+language plpgsql set enable_seqscan = off set enable_sort = off as $$
 declare
   claimed text[];
 begin
@@ -583,7 +576,7 @@ end $$;
 -- answer, whose attempt is recorded; `more`: others are due. Null if the page is not pending. A text that failed three
 -- times is asked about alone, so that it cannot keep its neighbours from an answer.
 create function public.begin_learns(p_material text, p_keys text[], p_seconds integer) returns jsonb
-language plpgsql set search_path = public, extensions as $$
+language plpgsql as $$
 declare
   due text[];
   tried integer;
@@ -615,7 +608,7 @@ end $$;
 -- Ends the work on a page for now; it is due after p_seconds at the earliest. p_not_asked: texts whose recorded call
 -- was not made.
 create function public.release_learns(p_material text, p_not_asked text[], p_seconds integer) returns void
-language sql set search_path = public, extensions as $$
+language sql as $$
   update learns_cache c set attempts = c.attempts - 1
   where c.cache_key = any (p_not_asked) and c.attempts > 0 and c.learns is null;
   update pending_learns p set claimed_until = null,
@@ -625,8 +618,7 @@ $$;
 
 -- Gives up on a page whose searchable version cannot be read any more, if it still has p_generation. Its next version
 -- is asked about again.
-create function public.drop_learns(p_material text, p_generation bigint) returns void
-language plpgsql set search_path = public, extensions as $$
+create function public.drop_learns(p_material text, p_generation bigint) returns void language plpgsql as $$
 begin
   perform from material m where m.material = p_material and m.generation = p_generation for update;
   if found then delete from pending_learns p where p.material = p_material; end if;
@@ -634,16 +626,14 @@ end $$;
 
 -- ---------------------------------------------------------------- queries
 
-create function public.material_counts() returns jsonb
-language sql stable set search_path = public, extensions as $$
+create function public.material_counts() returns jsonb language sql stable as $$
   select coalesce(jsonb_object_agg(s.status, s.n), '{}') || jsonb_build_object('chunks', coalesce(sum(s.chunks), 0))
   from (select m.status, count(*) as n, sum(m.chunks_count) as chunks from material m
         where m.status <> 'deleted' group by m.status) s
 $$;
 
 -- The findings about pages whose names begin with p_prefix, by rule: [{rule, severity, findings, pages}].
-create function public.finding_counts(p_prefix text) returns jsonb
-language sql stable set search_path = public, extensions as $$
+create function public.finding_counts(p_prefix text) returns jsonb language sql stable as $$
   select coalesce(jsonb_agg(to_jsonb(c)
     order by array_position(array['error', 'warning', 'info'], c.severity), c.pages desc, c.rule), '[]')
   from (select f->>'rule' as rule, f->>'severity' as severity, count(*) as findings,
@@ -653,16 +643,14 @@ language sql stable set search_path = public, extensions as $$
 $$;
 
 -- p_versions: [{key, version_id}].
-create function public.upload_results(p_versions jsonb) returns jsonb
-language sql stable set search_path = public, extensions as $$
+create function public.upload_results(p_versions jsonb) returns jsonb language sql stable as $$
   select coalesce(jsonb_agg(jsonb_build_object(
     'key', r.key, 'version_id', r.version_id, 'outcome', r.outcome, 'reason', r.reason)), '[]')
   from jsonb_to_recordset(p_versions) as v(key text, version_id text)
   join upload_result r using (key, version_id)
 $$;
 
-create function public.indexed_anchors(p_materials text[]) returns jsonb
-language sql stable set search_path = public, extensions as $$
+create function public.indexed_anchors(p_materials text[]) returns jsonb language sql stable as $$
   select coalesce(jsonb_object_agg(m.material, (
     select coalesce(jsonb_agg(jsonb_build_object(
       'anchor', k.anchor, 'learns', k.learns, 'learns_given', k.learns_given) order by k.position), '[]')
@@ -673,7 +661,7 @@ $$;
 -- The materials of a folder that a learns.yml names, or named when they were last indexed, but for those that were
 -- written with this version of it. A name without a folder matches pages of that name in every subfolder.
 create function public.materials_named_in(p_key text, p_version text, p_folder text, p_names text[]) returns text[]
-language sql stable set search_path = public, extensions as $$
+language sql stable as $$
   select coalesce(array_agg(m.material), '{}') from material m
   -- The last code point ends the range of all names in the folder.
   where m.material >= p_folder and m.material < p_folder || U&'\+10FFFF' and m.indexed_version_id is not null

@@ -38,8 +38,7 @@ create table public.unused_vector (
 );
 create index unused_vector_since on public.unused_vector (unused_since);
 
-create function public.record_unused_vectors() returns trigger
-language plpgsql set search_path = public, extensions as $$
+create function public.record_unused_vectors() returns trigger language plpgsql as $$
 begin
   -- In one order, so that writers cannot deadlock.
   insert into unused_vector (space, text_hash) select distinct c.space, c.text_hash from changed c order by 1, 2
@@ -52,7 +51,7 @@ create trigger removed_texts after delete on public.embedded_text referencing ol
   for each statement execute function public.record_unused_vectors();
 
 create function public.missing_vectors(p_space text, p_text_hashes text[]) returns text[]
-language sql set search_path = public, extensions set enable_seqscan = off as $$
+language sql set enable_seqscan = off as $$
   -- They are needed soon.
   update unused_vector u set unused_since = now()
   where u.space = p_space and u.text_hash = any (p_text_hashes) and u.unused_since < now() - interval '1 day';
@@ -62,7 +61,7 @@ $$;
 
 -- The vectors of a space by their names: base64 of two 16-bit numbers, then 16-bit floats, the highest byte first.
 create function public.vectors_by_name(p_space text, p_text_hashes text[]) returns jsonb
-language sql stable set search_path = public, extensions set enable_seqscan = off as $$
+language sql stable set enable_seqscan = off as $$
   select coalesce(jsonb_object_agg(v.text_hash, translate(encode(halfvec_send(v.embedding), 'base64'), chr(10), '')), '{}')
   from knowledge_vector v where v.space = p_space and v.text_hash = any (p_text_hashes)
 $$;
@@ -72,7 +71,7 @@ $$;
 -- embedded before. A version of another template keeps the text of a chunk while title, content and learns are the same
 -- (see remove_texts).
 create function public.add_texts(p_chunks jsonb, p_fingerprint text) returns void
-language plpgsql set search_path = public, extensions set enable_seqscan = off as $$
+language plpgsql set enable_seqscan = off as $$
 declare
   spaces constant text[] := spaces_of_template(p_fingerprint);
   answers constant text := case when exists (select from index_version)
@@ -100,7 +99,7 @@ end $$;
 
 -- Removes the texts and the rows that a material will not have with p_chunks, before its chunks change.
 create function public.remove_texts(p_material text, p_chunks jsonb, p_fingerprint text, p_generation bigint) returns void
-language plpgsql set search_path = public, extensions set enable_seqscan = off as $$
+language plpgsql set enable_seqscan = off as $$
 declare
   spaces constant text[] := spaces_of_template(p_fingerprint);
 begin
@@ -128,8 +127,7 @@ begin
 end $$;
 
 -- The spaces in which each chunk of a material has a vector.
-create function public.spaces_with_all_vectors(p_material text) returns text[]
-language sql stable set search_path = public, extensions as $$
+create function public.spaces_with_all_vectors(p_material text) returns text[] language sql stable as $$
   select coalesce(array_agg(s.space order by s.space), '{}')
   from (select t.space from knowledge_chunks k join embedded_text t on t.id = k.id where k.material = p_material
         group by t.space
@@ -156,7 +154,7 @@ create index stored_row_other on public.stored_row (changed_at) where id is null
 -- Stages those of p_rows ([{row_id, text_hashes}]) that are not current in a space, and of which it has all vectors. Returns
 -- {generation, spaces: {space: {row_id: [vectors]}}}: the generation of the material, and vectors as vectors_by_name has them.
 create function public.stage_rows(p_material text, p_source jsonb, p_fingerprint text, p_rows jsonb) returns jsonb
-language plpgsql set search_path = public, extensions set enable_seqscan = off as $$
+language plpgsql set enable_seqscan = off as $$
 declare
   generation_now bigint;
   staged jsonb;
@@ -186,8 +184,7 @@ begin
 end $$;
 
 -- Forgets rows that are deleted in turbopuffer, but for those that were staged again.
-create function public.forget_rows(p_space text, p_generation bigint, p_rows text[]) returns void
-language sql set search_path = public, extensions as $$
+create function public.forget_rows(p_space text, p_generation bigint, p_rows text[]) returns void language sql as $$
   delete from stored_row r
   where r.space = p_space and r.generation = p_generation and r.row_id = any (p_rows) and r.id is null
 $$;
@@ -229,20 +226,18 @@ create table public.posting (
 ) with (fillfactor = 80, autovacuum_vacuum_scale_factor = .02);
 
 -- Consecutive pages get different blocks, so that their writers do not wait for each other.
-create function public.posting_block(p_number integer) returns integer
-language sql immutable set search_path = public, extensions as $$
+create function public.posting_block(p_number integer) returns integer language sql immutable as $$
   select p_number % 64 + 64 * (p_number / 2048)
 $$;
 
-create function public.block_of(p_material text) returns integer
-language sql stable set search_path = public, extensions as $$
+create function public.block_of(p_material text) returns integer language sql stable as $$
   select posting_block(m.number) from material m where m.material = p_material
 $$;
 
 -- Adds the rows p_fresh of chunk_words to the postings of a block, and removes p_stale. Each writer locks one block only,
 -- and locks it last: writers of one block wait for each other here and nowhere else, and cannot deadlock.
 create function public.change_postings(p_block integer, p_fresh integer[], p_stale integer[]) returns void
-language plpgsql set search_path = public, extensions set jit = off set enable_seqscan = off
+language plpgsql set jit = off set enable_seqscan = off
 -- The array of a generic plan is not hashed.
 set plan_cache_mode = force_custom_plan as $$
 declare
@@ -277,7 +272,7 @@ end $$;
 
 -- Adds the words of those p_chunks that have no such row yet, and returns the numbers of the new rows.
 create function public.add_words(p_material text, p_chunks jsonb) returns integer[]
-language sql set search_path = public, extensions set enable_seqscan = off as $$
+language sql set enable_seqscan = off as $$
   with added as (
     insert into chunk_words (id, material, terms, impacts)
     select c.id, p_material, c.terms, c.impacts
@@ -290,8 +285,7 @@ language sql set search_path = public, extensions set enable_seqscan = off as $$
 $$;
 
 -- The rows of the words of p_chunks: {id: number}. A chunk has its words (`terms`, `impacts`) or their row (`words`).
-create function public.rows_of_words(p_chunks jsonb) returns jsonb
-language sql stable set search_path = public, extensions set enable_seqscan = off as $$
+create function public.rows_of_words(p_chunks jsonb) returns jsonb language sql stable set enable_seqscan = off as $$
   select coalesce(jsonb_object_agg(r.id, r.number), '{}') from (
     select distinct on (w.id) w.id, w.number
     from jsonb_to_recordset(p_chunks) as c(id text, words integer, terms text[], impacts smallint[])
@@ -301,8 +295,7 @@ $$;
 
 -- Writes words for a version of a page that is not applied yet, and returns their rows as rows_of_words does. A page with
 -- many words takes several calls: one statement could not write them all within its time limit.
-create function public.stage_words(p_material text, p_source jsonb, p_chunks jsonb) returns jsonb
-language plpgsql set search_path = public, extensions as $$
+create function public.stage_words(p_material text, p_source jsonb, p_chunks jsonb) returns jsonb language plpgsql as $$
 declare
   fresh integer[];
   staged jsonb;
@@ -319,8 +312,7 @@ begin
 end $$;
 
 -- Makes p_chunks the words of a material. The words of a large page are removed by sweep_words, in portions.
-create function public.replace_words(p_material text, p_chunks jsonb) returns void
-language plpgsql set search_path = public, extensions as $$
+create function public.replace_words(p_material text, p_chunks jsonb) returns void language plpgsql as $$
 declare
   fresh constant integer[] := add_words(p_material, p_chunks);
   words constant integer[] := array(select r.value::integer from jsonb_each_text(rows_of_words(p_chunks)) r);
@@ -341,7 +333,7 @@ end $$;
 -- Deletes about p_terms words of one page that are not current: replaced ones, and those that were staged more than
 -- p_seconds ago. Returns the number of rows; 0: nothing is left.
 create function public.sweep_words(p_seconds integer, p_terms integer) returns integer
-language plpgsql set search_path = public, extensions set enable_seqscan = off as $$
+language plpgsql set enable_seqscan = off as $$
 declare
   due constant timestamptz := now() - make_interval(secs => p_seconds);
   page constant text := (select w.material from chunk_words w where not w.is_current and w.changed_at < due
@@ -376,8 +368,7 @@ create index reading_begins on public.reading (left(sound, 2), length(sound));
 create index reading_ends on public.reading (right(sound, 2), length(sound));
 
 -- Voiced and small kana become plain ones, and repeated kana become one.
-create function public.sound_of(p_reading text) returns text
-language sql immutable set search_path = public, extensions as $$
+create function public.sound_of(p_reading text) returns text language sql immutable as $$
   select regexp_replace(
     translate(p_reading, 'ガギグゲゴザジズゼゾダヂヅデドバビブベボパピプペポヴァィゥェォッャュョヮ',
                          'カキクケコサシスセソタチツテトハヒフヘホハヒフヘホウアイウエオツヤユヨワ'),
@@ -386,8 +377,7 @@ $$;
 
 -- Writes the readings of words, after their postings: two writers of one new row wait for each other. `spelled` of a
 -- chunk has the words of scripts with spaces with their terms.
-create function public.add_readings(p_chunks jsonb) returns void
-language sql set search_path = public, extensions as $$
+create function public.add_readings(p_chunks jsonb) returns void language sql as $$
   -- In one order, so that writers cannot deadlock.
   insert into reading (reading, written, term, sound)
   select p.reading, p.written, p.term, sound_of(p.reading)
@@ -404,8 +394,7 @@ $$;
 
 -- The number of typing errors between two sounds: a kana that is added, missing, replaced, or swapped with its
 -- neighbour. More than two count as three.
-create function public.typo_distance(p_one text, p_other text) returns integer
-language sql immutable set search_path = public, extensions as $$
+create function public.typo_distance(p_one text, p_other text) returns integer language sql immutable as $$
   select case
     when d.edits = 2 and length(p_one) = length(p_other) and exists (
       select from generate_series(1, length(p_one) - 1) i
@@ -415,15 +404,14 @@ language sql immutable set search_path = public, extensions as $$
 $$;
 
 -- How many typing errors are allowed in a reading.
-create function public.typo_limit(p_reading text) returns integer
-language sql immutable set search_path = public, extensions as $$
+create function public.typo_limit(p_reading text) returns integer language sql immutable as $$
   select case when length(p_reading) >= 7 then 2 else 1 end
 $$;
 
 -- The words of a similar sound, best first. Only readings that begin or end with the same two kana are compared: errors
 -- at both ends are not found.
 create function public.similar_words(p_reading text) returns jsonb
-language sql stable set search_path = public, extensions set jit = off set enable_seqscan = off as $$
+language sql stable set jit = off set enable_seqscan = off as $$
   with asked as materialized (
     select sound_of(p_reading) as sound, length(sound_of(p_reading)) as width, typo_limit(p_reading) as typos
   ), around as (
@@ -464,7 +452,7 @@ create table public.site_synonyms (
 -- synonyms of the file were stored p_expected_generation times: another worker has read a later version.
 create function public.store_synonyms(
   p_key text, p_version text, p_folder text, p_groups jsonb, p_analyzer text, p_expected_generation bigint
-) returns boolean language plpgsql set search_path = public, extensions as $$
+) returns boolean language plpgsql as $$
 begin
   insert into site_synonyms (key, groups, generation) values (p_key, '[]', 0) on conflict do nothing;
   update site_synonyms s set
@@ -488,7 +476,7 @@ end $$;
 create function public.lexicon_entries(
   p_readings text[], p_words jsonb, p_query text, p_material text default null, p_in text default null
 ) returns jsonb
-language plpgsql stable set search_path = public, extensions set jit = off set enable_seqscan = off
+language plpgsql stable set jit = off set enable_seqscan = off
 -- Planning takes longer than the statement.
 set plan_cache_mode = force_generic_plan as $$
 declare
@@ -538,8 +526,7 @@ return (p_type is null or k.type = p_type) and (p_category is null or k.category
 -- The vector of a question as it would be in a language of p_sample passages: moved by the difference between the mean of
 -- that language and that of the nearest one. Null if it is the nearest.
 create function public.vector_in_language(p_space text, p_sample integer, p_vector extensions.halfvec, p_language text)
-returns extensions.halfvec
-language sql stable set search_path = public, extensions set enable_seqscan = off as $$
+returns extensions.halfvec language sql stable set enable_seqscan = off as $$
   with means as materialized (
     select lower(split_part(k.language, '-', 1)) as language, avg(v.embedding) as mean, avg(v.embedding <=> p_vector) as distance
     from (select e.* from embedded_text e where e.space = p_space order by e.text_hash limit p_sample) e
@@ -572,7 +559,7 @@ create function public.search_candidates(
   p_posting_budget integer, p_expected text default null, p_type text default null, p_category text default null,
   p_level text default null, p_material text default null, p_in text default null, p_folders text[] default '{""}'
 ) returns json
-language plpgsql stable set search_path = public, extensions set jit = off set max_parallel_workers_per_gather = 0
+language plpgsql stable set jit = off set max_parallel_workers_per_gather = 0
 set enable_mergejoin = off as $$
 #variable_conflict use_column
 declare
@@ -794,8 +781,7 @@ end $$;
 create function public.stored_candidates(
   p_rows text[], p_terms text[], p_space text, p_sample integer, p_expected text default null, p_type text default null,
   p_category text default null, p_level text default null, p_material text default null, p_in text default null
-) returns jsonb
-language sql stable set search_path = public, extensions set jit = off set enable_seqscan = off as $$
+) returns jsonb language sql stable set jit = off set enable_seqscan = off as $$
   with whole as materialized (
     select coalesce(sum(m.chunks_count), 0) as total from material m
   ), found as materialized (
@@ -833,7 +819,7 @@ create function public.chunks_to_show(p_ids text[]) returns table (
   id text, material text, anchor text, title text, content text, learns text[], learns_source text, type text,
   page_title text, section text, level text, language text
 )
-language sql stable set search_path = public, extensions as $$
+language sql stable as $$
   select k.id, k.material, k.anchor, k.title, k.content, k.learns, k.learns_source, k.type, k.page_title, k.section,
     k.level, k.language
   from knowledge_chunks k where k.id = any (p_ids)
@@ -843,8 +829,7 @@ $$;
 create function public.has_terms(
   p_terms jsonb, p_type text default null, p_category text default null, p_level text default null,
   p_material text default null, p_in text default null
-) returns jsonb
-language sql stable set search_path = public, extensions set jit = off set enable_seqscan = off as $$
+) returns jsonb language sql stable set jit = off set enable_seqscan = off as $$
   select coalesce(jsonb_agg(exists (
     select from (
       select t.term from jsonb_array_elements_text(s.terms) as t(term)
@@ -863,8 +848,7 @@ $$;
 -- The canary's page, below _sakuin/, is in no list.
 
 -- A text without the addresses of its links (knowledge/markdown.py).
-create function public.without_addresses(p_content text) returns text
-language sql immutable set search_path = public, extensions as $$
+create function public.without_addresses(p_content text) returns text language sql immutable as $$
   select case when strpos(p_content, '](<') > 0
     then regexp_replace(p_content, '\[((?:[^][\n]|\[[^][\n]*\])+)\]\(<[^<>\s]*>\)', '\1', 'g') else p_content end
 $$;
@@ -876,7 +860,7 @@ create function public.list_concepts(
   p_type text default null, p_category text default null, p_level text default null, p_material text default null,
   p_in text default null
 ) returns table (id text, title text, type text, material text, anchor text, "position" integer, text text)
-language sql stable set search_path = public, extensions as $$
+language sql stable as $$
   select k.id, k.title, k.type, k.material, k.anchor, k.position, left(without_addresses(k.content), 300)
   from knowledge_chunks k
   where passes(k, p_type, p_category, p_level, p_material, p_in)
@@ -887,7 +871,7 @@ $$;
 
 -- The pages that explain something, by name: [{material, title, category, level}].
 create function public.list_materials(p_limit integer, p_after text default null, p_in text default null) returns jsonb
-language sql stable set search_path = public, extensions as $$
+language sql stable as $$
   select coalesce(jsonb_agg(to_jsonb(p) order by p.material), '[]') from (
     select m.material, k.page_title as title, k.category, k.level
     from material m cross join lateral (
@@ -901,7 +885,7 @@ $$;
 -- The values that filters accept: {types, categories, levels, folders}, at most p_limit of each. `materials` are the pages whose
 -- names are like p_material, those with the same last segment first. With p_in, all of them are those of pages that begin with it.
 create function public.filter_values(p_limit integer, p_material text default null, p_in text default null) returns jsonb
-language sql stable set search_path = public, extensions set enable_seqscan = off as $$
+language sql stable set enable_seqscan = off as $$
   -- From one value to the next: an index has each of them once for every chunk.
   with recursive categories as (
     select min(k.category) as value from knowledge_chunks k where k.category is not null
@@ -957,8 +941,7 @@ $$;
 
 -- Whole chunks. With p_neighbours each has `previous` and `next`: {id, material, anchor, title, content} of the chunks
 -- before and after it in its page, null at the ends.
-create function public.read_chunks(p_ids text[], p_neighbours boolean) returns jsonb
-language sql stable set search_path = public, extensions as $$
+create function public.read_chunks(p_ids text[], p_neighbours boolean) returns jsonb language sql stable as $$
   select coalesce(jsonb_agg(
     to_jsonb(k) - array['learns_given', 'learns_key', 'illustrates', 'text_hashes', 'fingerprint']
     || case when p_neighbours then jsonb_build_object('previous', (
@@ -979,8 +962,7 @@ $$;
 create function public.read_page(
   p_material text, p_limit integer default null, p_position integer default 0, p_line integer default null,
   p_has_content boolean default true
-) returns jsonb
-language sql stable set search_path = public, extensions as $$
+) returns jsonb language sql stable as $$
   select coalesce(jsonb_agg(to_jsonb(p) - array['lines', 'own'] order by p.position), '[]') from (
     select l.*, 1 + l.lines - l.own as line from (
       select k.id, k.material, k.anchor, k.title, k.section, k.page_title, k.position, n.own,
@@ -1002,7 +984,7 @@ create function public.find_text(
   p_pattern text, p_limit integer, p_seconds float8, p_in text default null, p_material text default null,
   p_after_material text default null, p_after_position integer default null
 ) returns jsonb
-language plpgsql stable set search_path = public, extensions
+language plpgsql stable
 -- In the order of an index, so that nothing is read before the first comparison.
 set enable_seqscan = off set enable_bitmapscan = off set enable_sort = off as $$
 declare

@@ -205,36 +205,33 @@ create index outbox_sent on public.outbox (sent_at);
 
 -- The user for whom the function `api` calls, which has verified the user's token. Nobody else can send this header:
 -- users themselves may call nothing (8_rights). Not null for an invalid header: the cast raises an error.
-create function public.acting_user() returns uuid
-language sql stable set search_path = public, extensions as $$
+create function public.acting_user() returns uuid language sql stable as $$
   select (nullif(current_setting('request.headers', true), '')::json->>'x-acting-user')::uuid
   where current_setting('role', true) in ('service_role', 'sakuin_member')
 $$;
 
 -- Whether the Lambda functions call, for an operator or for themselves. PostgREST sets the role; it stays the same
 -- inside a function with the rights of another role.
-create function public.is_service() returns boolean
-language sql stable set search_path = public, extensions as $$
+create function public.is_service() returns boolean language sql stable as $$
   select coalesce(current_setting('role', true), '') = 'service_role' and acting_user() is null
 $$;
 
 -- Whether an account has a verified second factor. Runs as postgres, who may read the factors of Supabase Auth.
-create function public.has_second_factor(p_user uuid) returns boolean
-language sql stable security definer set search_path = public, extensions, pg_temp as $$
+create function public.has_second_factor(p_user uuid) returns boolean language sql stable security definer as $$
   select exists (select from auth.mfa_factors f where f.user_id = p_user and f.status = 'verified')
 $$;
 
 -- The projects in which the acting user has at least this role. Runs with the owner's rights: a policy cannot query
 -- the table that it protects.
 create function public.acting_projects(p_role public.member_role) returns setof uuid
-language sql stable security definer set search_path = public, extensions, pg_temp as $$
+language sql stable security definer as $$
   select m.project_id from project_member m join project p on p.id = m.project_id and p.deleted_at is null
   where m.user_id = acting_user() and m.role >= p_role
 $$;
 
 -- Raises an error unless a condition is true: its message is the code of a text below `said.`, its detail the values.
 create function public.require(p_condition boolean, p_errcode text, p_code text, p_values jsonb default '{}') returns void
-language plpgsql set search_path = public, extensions as $$
+language plpgsql as $$
 begin
   if p_condition is not true then
     raise exception using errcode = p_errcode, message = p_code, detail = p_values::text;
@@ -242,14 +239,12 @@ begin
 end $$;
 
 -- What a quota counts, as a reason in another one.
-create function public.counted_by(p_quota text) returns jsonb
-language sql immutable set search_path = public, extensions as $$
+create function public.counted_by(p_quota text) returns jsonb language sql immutable as $$
   select jsonb_build_object('code', 'quota.what.' || p_quota, 'values', '{}'::jsonb)
 $$;
 
 -- The same as the defaults of `Limits`.
-create function public.default_quotas() returns jsonb
-language sql immutable set search_path = public, extensions as $$
+create function public.default_quotas() returns jsonb language sql immutable as $$
   select '{
     "projects": 100, "members": 1000, "tables": 1000, "tools": 1000, "endpoints": 1000, "endpoint_tools": 100,
     "project_bytes": 200000000, "project_chunks": 150000, "project_daily_tokens": 100000000,
@@ -258,21 +253,18 @@ language sql immutable set search_path = public, extensions as $$
   }'::jsonb
 $$;
 
-create function public.quota_of(p_name text) returns bigint
-language sql stable set search_path = public, extensions as $$
+create function public.quota_of(p_name text) returns bigint language sql stable as $$
   select coalesce((select q.value from quota q where q.name = p_name), (default_quotas()->>p_name)::bigint)
 $$;
 
-create function public.set_quotas(p_quotas jsonb) returns void
-language sql set search_path = public, extensions as $$
+create function public.set_quotas(p_quotas jsonb) returns void language sql as $$
   insert into quota as q (name, value)
   select e.key, e.value::bigint from jsonb_each_text(p_quotas) e where default_quotas() ? e.key
   on conflict (name) do update set value = excluded.value where q.value <> excluded.value
 $$;
 
 -- Raises an error if p_present things and p_more exceed a quota.
-create function public.check_quota(p_present numeric, p_more numeric, p_name text) returns void
-language plpgsql set search_path = public, extensions as $$
+create function public.check_quota(p_present numeric, p_more numeric, p_name text) returns void language plpgsql as $$
 declare
   most constant bigint := quota_of(p_name);
 begin
@@ -281,15 +273,14 @@ begin
 end $$;
 
 -- One count at a time for each project: simultaneous requests exceed no quota.
-create function public.lock_quotas(p_project uuid) returns void
-language sql set search_path = public, extensions as $$
+create function public.lock_quotas(p_project uuid) returns void language sql as $$
   select pg_advisory_xact_lock(hashtextextended('quotas of ' || p_project, 0))
 $$;
 
 -- Adds an amount to what a principal used of a quota in the period that began then. What an earlier period used does not
 -- count.
 create function public.add_use(p_principal text, p_name text, p_began timestamptz, p_amount bigint) returns bigint
-language sql set search_path = public, extensions as $$
+language sql as $$
   insert into quota_use as u (principal, quota, began, used) values (p_principal, p_name, p_began, greatest(p_amount, 0))
   on conflict (principal, quota) do update set began = greatest(u.began, p_began),
     used = greatest(case when u.began >= p_began then u.used else 0 end + p_amount, 0)
@@ -300,7 +291,7 @@ $$;
 -- `retry_after`, if too little is left. 0 is no limit. A negative amount was taken and not used. Runs as postgres: nobody
 -- changes his own count.
 create function public.take_quota(p_principal text, p_name text, p_seconds integer, p_amount bigint) returns void
-language plpgsql security definer set search_path = public, extensions, pg_temp as $$
+language plpgsql security definer as $$
 declare
   most constant bigint := quota_of(p_name);
   this_period constant timestamptz := date_bin(make_interval(secs => p_seconds), now(), '2000-01-01T00:00Z');
@@ -320,7 +311,7 @@ end $$;
 -- Counts an attempt to sign in to the console, by the hashes of the caller's address and of the account. Raises PT429 when
 -- one of them has had too many. p_succeeded takes the attempt back: only wrong passwords count in the end.
 create function public.count_sign_in(p_address text, p_account text, p_succeeded boolean) returns void
-language plpgsql set search_path = public, extensions as $$
+language plpgsql as $$
 begin
   if p_succeeded then
     update quota_use set used = used - 1
@@ -334,8 +325,7 @@ end $$;
 
 -- Returns an argument that keeps the rule of this code; names and descriptions without space around them. Null stays
 -- null: a change leaves the field as it is.
-create function public.checked(p_code text, p_value text) returns text
-language plpgsql set search_path = public, extensions as $$
+create function public.checked(p_code text, p_value text) returns text language plpgsql as $$
 declare
   value constant text := case when p_code in ('record.name', 'record.description') then regexp_replace(p_value, '^\s+|\s+$', '', 'g')
                               else p_value end;
@@ -351,8 +341,7 @@ begin
   return value;
 end $$;
 
-create function public.check_json_path(p_path text) returns text
-language sql set search_path = public, extensions as $$
+create function public.check_json_path(p_path text) returns text language sql as $$
   select require(p_path = '' or p_path like '/%', 'PT422', 'json.pointer_start',
                  jsonb_build_object('pointer', format('''%s''', left(p_path, 200))));
   select require(p_path !~ '~(?![01])', 'PT422', 'json.pointer_escape', jsonb_build_object('pointer', format('''%s''', left(p_path, 200))));
@@ -363,14 +352,12 @@ $$;
 -- ---------------------------------------------------------------- projects and members
 
 -- Raises an error unless the caller has at least this role in a project that the caller sees.
-create function public.check_role(p_project uuid, p_role public.member_role) returns void
-language sql set search_path = public, extensions as $$
+create function public.check_role(p_project uuid, p_role public.member_role) returns void language sql as $$
   select require(is_service() or p_project in (select acting_projects(p_role)), 'PT403',
                  'record.needs_role', jsonb_build_object('role', p_role))
 $$;
 
-create function public.check_project(p_project uuid, p_role public.member_role) returns void
-language plpgsql set search_path = public, extensions as $$
+create function public.check_project(p_project uuid, p_role public.member_role) returns void language plpgsql as $$
 begin
   perform require(exists (select from project p where p.id = p_project), 'P0002',
                   'record.no_project', jsonb_build_object('id', p_project));
@@ -378,8 +365,7 @@ begin
 end $$;
 
 -- The creator of a project is its first owner. Runs as postgres: a project without a member is invisible.
-create function public.create_project(p_name text) returns jsonb
-language plpgsql security definer set search_path = public, extensions, pg_temp as $$
+create function public.create_project(p_name text) returns jsonb language plpgsql security definer as $$
 declare
   p project;
 begin
@@ -397,8 +383,7 @@ begin
 end $$;
 
 -- With the role of the acting user in each; null for an operator.
-create function public.list_projects() returns jsonb
-language sql security definer set search_path = public, extensions, pg_temp as $$
+create function public.list_projects() returns jsonb language sql as $$
   select coalesce(jsonb_agg(jsonb_build_object('id', p.id, 'name', p.name, 'role', m.role)
                             order by p.created_at, p.id), '[]')
   from project p left join project_member m on m.project_id = p.id and m.user_id = acting_user()
@@ -406,22 +391,19 @@ $$;
 
 -- Hides a project and ends its endpoints; maintenance deletes the rest. Runs as postgres: a member cannot write a row
 -- that is hidden afterwards.
-create function public.mark_project_deleted(p_project uuid) returns void
-language plpgsql security definer set search_path = public, extensions, pg_temp as $$
+create function public.mark_project_deleted(p_project uuid) returns void language plpgsql security definer as $$
 begin
   update project set deleted_at = now() where id = p_project;
   delete from mcp where project_id = p_project;
   insert into deletion (id) values (p_project) on conflict do nothing;
 end $$;
 
-create function public.delete_project(p_project uuid) returns void
-language sql security definer set search_path = public, extensions, pg_temp as $$
+create function public.delete_project(p_project uuid) returns void language sql as $$
   select check_project(p_project, 'owner');
   select mark_project_deleted(p_project)
 $$;
 
-create function public.list_members(p_project uuid) returns jsonb
-language sql security definer set search_path = public, extensions, pg_temp as $$
+create function public.list_members(p_project uuid) returns jsonb language sql as $$
   select check_project(p_project, 'viewer');
   select coalesce(jsonb_agg(jsonb_build_object('user_id', m.user_id, 'role', m.role, 'since', m.created_at)
                             order by m.created_at, m.user_id), '[]')
@@ -429,8 +411,7 @@ language sql security definer set search_path = public, extensions, pg_temp as $
 $$;
 
 -- One change of the members at a time: of two owners who remove each other, one stays.
-create function public.lock_members(p_project uuid) returns void
-language plpgsql set search_path = public, extensions as $$
+create function public.lock_members(p_project uuid) returns void language plpgsql as $$
 begin
   perform check_project(p_project, 'viewer');
   perform pg_advisory_xact_lock(hashtextextended('members of ' || p_project, 0));
@@ -439,8 +420,7 @@ begin
 end $$;
 
 -- Raises an error if the member is an owner whom the caller may not remove, or the last one.
-create function public.check_owner_leaves(p_project uuid, p_member uuid) returns void
-language plpgsql set search_path = public, extensions as $$
+create function public.check_owner_leaves(p_project uuid, p_member uuid) returns void language plpgsql as $$
 begin
   if exists (select from project_member m where m.project_id = p_project and m.user_id = p_member and m.role = 'owner')
   then
@@ -455,7 +435,7 @@ end $$;
 -- Makes a user a member with this role, or gives a member this role. Null: a new member is a viewer, another member
 -- keeps the role.
 create function public.add_member(p_project uuid, p_member uuid, p_role public.member_role default null) returns void
-language plpgsql security definer set search_path = public, extensions, pg_temp as $$
+language plpgsql as $$
 begin
   perform lock_members(p_project);
   perform check_role(p_project, 'owner');
@@ -469,8 +449,7 @@ begin
 end $$;
 
 -- Owners remove others; every member may leave.
-create function public.remove_member(p_project uuid, p_member uuid) returns void
-language plpgsql security definer set search_path = public, extensions, pg_temp as $$
+create function public.remove_member(p_project uuid, p_member uuid) returns void language plpgsql as $$
 begin
   perform lock_members(p_project);
   if p_member is distinct from acting_user() then
@@ -484,8 +463,7 @@ end $$;
 
 -- ---------------------------------------------------------------- synonyms
 
-create function public.read_synonyms(p_project uuid) returns jsonb
-language sql security definer set search_path = public, extensions, pg_temp as $$
+create function public.read_synonyms(p_project uuid) returns jsonb language sql as $$
   select check_project(p_project, 'viewer');
   select coalesce((select jsonb_agg(g.value->'phrases' order by g.number)
                    from project_synonyms s, jsonb_array_elements(s.groups) with ordinality as g(value, number)
@@ -494,7 +472,7 @@ $$;
 
 -- Without groups, the project has no synonyms any more.
 create function public.replace_synonyms(p_project uuid, p_groups jsonb, p_analyzer text) returns void
-language plpgsql security definer set search_path = public, extensions, pg_temp as $$
+language plpgsql as $$
 begin
   perform check_project(p_project, 'editor');
   delete from project_synonyms s where s.project_id = p_project and jsonb_array_length(p_groups) = 0;
@@ -507,26 +485,22 @@ end $$;
 -- Platforms may write `tool.metadata` themselves. A value there that is not a time, a number or an object counts as
 -- missing: one bad row must not make a query over all Tools fail.
 
-create function public.timestamp_or_null(p_text text) returns timestamptz
-language plpgsql stable set search_path = public, extensions as $$
+create function public.timestamp_or_null(p_text text) returns timestamptz language plpgsql stable as $$
 begin
   return p_text::timestamptz;
 exception when data_exception then
   return null;
 end $$;
 
-create function public.bigint_or_null(p_text text) returns bigint
-language sql immutable set search_path = public, extensions as $$
+create function public.bigint_or_null(p_text text) returns bigint language sql immutable as $$
   select case when p_text ~ '^[0-9]{1,18}$' then p_text::bigint end
 $$;
 
-create function public.object_or_empty(p_value jsonb) returns jsonb
-language sql immutable set search_path = public, extensions as $$
+create function public.object_or_empty(p_value jsonb) returns jsonb language sql immutable as $$
   select case when jsonb_typeof(p_value) = 'object' then p_value else '{}' end
 $$;
 
-create function public.merge_status(p_tool uuid, p_status jsonb) returns void
-language sql set search_path = public, extensions as $$
+create function public.merge_status(p_tool uuid, p_status jsonb) returns void language sql as $$
   update tool set metadata = object_or_empty(metadata)
     || jsonb_build_object('search_index', object_or_empty(metadata->'search_index') || p_status)
   where id = p_tool
@@ -535,8 +509,7 @@ $$;
 -- ---------------------------------------------------------------- Tables
 
 -- The Table; to change it, locked, for editors.
-create function public.table_for(p_table uuid, p_change boolean) returns public.context_table
-language plpgsql set search_path = public, extensions as $$
+create function public.table_for(p_table uuid, p_change boolean) returns public.context_table language plpgsql as $$
 declare
   t context_table;
 begin
@@ -550,8 +523,7 @@ begin
   return t;
 end $$;
 
-create function public.table_view(t public.context_table) returns jsonb
-language sql stable set search_path = public, extensions as $$
+create function public.table_view(t public.context_table) returns jsonb language sql stable as $$
   select jsonb_build_object('id', t.id, 'project_id', t.project_id, 'name', t.name, 'version', t.version,
     'import_error', t.import_error, 'pending_upload', t.upload > t.imported_upload,
     'chunk_threshold_chars', t.chunk_threshold_chars, 'bytes', t.bytes, 'chunks_count', t.chunks_count)
@@ -560,7 +532,7 @@ $$;
 -- Starts a new generation, in which all that is indexed of a Table is checked again. Does nothing for a deleted Table.
 -- Runs as postgres: nobody else writes events.
 create function public.table_changed(p_table uuid, p_event text, p_tool uuid) returns void
-language plpgsql security definer set search_path = public, extensions, pg_temp as $$
+language plpgsql security definer as $$
 declare
   t context_table;
 begin
@@ -575,8 +547,7 @@ end $$;
 
 -- The next three triggers start the indexing of a change, whether a function of the API makes it or a platform that
 -- writes the rows itself. A new Table has no Tools, so there is nothing to index.
-create function public.start_table_indexing() returns trigger
-language plpgsql security definer set search_path = public, extensions, pg_temp as $$
+create function public.start_table_indexing() returns trigger language plpgsql security definer as $$
 begin
   -- A platform may write the generation that it read before.
   update context_table set generation = old.generation where id = new.id and generation < old.generation;
@@ -589,8 +560,7 @@ create trigger start_table_indexing after update of data, data_key, version, chu
         or new.chunk_threshold_chars <> old.chunk_threshold_chars or new.data::text is distinct from old.data::text)
   execute function public.start_table_indexing();
 
-create function public.start_tool_indexing() returns trigger
-language plpgsql security definer set search_path = public, extensions, pg_temp as $$
+create function public.start_tool_indexing() returns trigger language plpgsql security definer as $$
 begin
   if tg_op = 'INSERT' then
     perform table_changed(new.table_id, 'ToolCreated', new.id);
@@ -606,8 +576,7 @@ create trigger start_tool_indexing after insert or delete or update of json_path
   for each row execute function public.start_tool_indexing();
 
 -- Says that a Tool has indexed a generation of its Table, or cannot.
-create function public.announce_tool() returns trigger
-language plpgsql security definer set search_path = public, extensions, pg_temp as $$
+create function public.announce_tool() returns trigger language plpgsql security definer as $$
 declare
   status constant jsonb := new.metadata->'search_index';
 begin
@@ -621,8 +590,7 @@ create trigger announce_tool after update of metadata on public.tool for each ro
         and new.metadata->'search_index'->'state' is distinct from old.metadata->'search_index'->'state')
   execute function public.announce_tool();
 
-create function public.record_deleted_table() returns trigger
-language plpgsql security definer set search_path = public, extensions, pg_temp as $$
+create function public.record_deleted_table() returns trigger language plpgsql security definer as $$
 begin
   insert into outbox (event, project_id, table_id) values ('TableDeleted', old.project_id, old.id);
   insert into deletion (id) values (old.id) on conflict do nothing;
@@ -635,7 +603,7 @@ create trigger record_deleted_table after delete on public.context_table
 -- deployment. A Table that does not grow always may. Only the count of the project is exact while others write. Runs as
 -- postgres, since a member sees his own projects alone; an error tells no total of other projects.
 create function public.check_size(p_project uuid, p_table uuid, p_unit text, p_amount bigint) returns void
-language plpgsql security definer set search_path = public, extensions, pg_temp as $$
+language plpgsql security definer as $$
 declare
   creator constant uuid := (select p.created_by from project p where p.id = p_project);
   total record;
@@ -657,8 +625,7 @@ begin
 end $$;
 
 -- Records the chunks that a scan of a Table found, if the project may have them.
-create function public.reserve_chunks(p_table uuid, p_chunks integer) returns void
-language plpgsql set search_path = public, extensions as $$
+create function public.reserve_chunks(p_table uuid, p_chunks integer) returns void language plpgsql as $$
 declare
   t context_table;
 begin
@@ -672,8 +639,7 @@ end $$;
 -- p_data null: the document comes through an upload.
 create function public.create_table(
   p_project uuid, p_name text, p_data text, p_chunk_threshold bigint default null
-) returns jsonb
-language sql security definer set search_path = public, extensions, pg_temp as $$
+) returns jsonb language sql as $$
   select check_project(p_project, 'editor');
   select lock_quotas(p_project);
   select check_quota(count(*), 1, 'tables') from context_table t where t.project_id = p_project;
@@ -685,21 +651,18 @@ language sql security definer set search_path = public, extensions, pg_temp as $
   returning table_view(t)
 $$;
 
-create function public.read_table(p_table uuid) returns jsonb
-language sql security definer set search_path = public, extensions, pg_temp as $$
+create function public.read_table(p_table uuid) returns jsonb language sql as $$
   select table_view(t) from table_for(p_table, false) t
 $$;
 
 -- A Table with its document: {data: JSON text, or null; data_key: its key in the bucket, or null}.
-create function public.read_document(p_table uuid) returns jsonb
-language sql security definer set search_path = public, extensions, pg_temp as $$
+create function public.read_document(p_table uuid) returns jsonb language sql as $$
   -- As text, so that no JSON library changes the document.
   select table_view(t) || jsonb_build_object('data', to_json(t.data::text), 'data_key', t.data_key)
   from table_for(p_table, false) t
 $$;
 
-create function public.list_tables(p_project uuid) returns jsonb
-language sql security definer set search_path = public, extensions, pg_temp as $$
+create function public.list_tables(p_project uuid) returns jsonb language sql as $$
   select check_project(p_project, 'viewer');
   select coalesce(jsonb_agg(table_view(t) order by t.name, t.id), '[]')
   from context_table t where t.project_id = p_project
@@ -707,7 +670,7 @@ $$;
 
 -- p_expected_version: the version that the change was made from, or null.
 create function public.replace_table(p_table uuid, p_data text, p_expected_version bigint) returns jsonb
-language plpgsql security definer set search_path = public, extensions, pg_temp as $$
+language plpgsql as $$
 declare
   t context_table := table_for(p_table, true);
 begin
@@ -724,22 +687,20 @@ end $$;
 
 -- Null leaves a field as it is. Another threshold has the Table scanned again.
 create function public.change_table(p_table uuid, p_name text, p_chunk_threshold bigint) returns jsonb
-language sql security definer set search_path = public, extensions, pg_temp as $$
+language sql as $$
   select table_for(p_table, true);
   update context_table c set name = coalesce(checked('record.name', p_name), c.name),
     chunk_threshold_chars = coalesce(checked('record.threshold', p_chunk_threshold::text)::integer, c.chunk_threshold_chars)
   where c.id = p_table returning table_view(c)
 $$;
 
-create function public.delete_table(p_table uuid) returns void
-language sql security definer set search_path = public, extensions, pg_temp as $$
+create function public.delete_table(p_table uuid) returns void language sql as $$
   select table_for(p_table, true);
   delete from context_table where id = p_table
 $$;
 
 -- p_bytes: the size of the document. An announced document counts as soon as it is announced.
-create function public.begin_upload(p_table uuid, p_bytes bigint default 0) returns jsonb
-language sql security definer set search_path = public, extensions, pg_temp as $$
+create function public.begin_upload(p_table uuid, p_bytes bigint default 0) returns jsonb language sql as $$
   select lock_quotas(t.project_id) from table_for(p_table, true) t;
   select check_size(t.project_id, p_table, 'bytes', greatest(t.bytes, p_bytes)) from context_table t where t.id = p_table;
   update context_table t set upload = t.upload + 1, bytes = greatest(t.bytes, p_bytes) where t.id = p_table
@@ -749,8 +710,7 @@ $$;
 -- Records that an uploaded document has arrived or cannot be read (p_error). Ignores one that is outdated.
 create function public.finish_upload(
   p_table uuid, p_upload bigint, p_key text, p_error jsonb, p_bytes bigint default null
-) returns boolean
-language plpgsql set search_path = public, extensions as $$
+) returns boolean language plpgsql as $$
 declare
   t context_table;
 begin
@@ -771,8 +731,7 @@ end $$;
 -- ---------------------------------------------------------------- Tools
 
 -- The arguments of every Search Tool. The product writes it into each record, also if others create the record.
-create function public.write_input_schema() returns trigger
-language plpgsql set search_path = public, extensions as $$
+create function public.write_input_schema() returns trigger language plpgsql as $$
 begin
   new.input_schema := '{
     "type": "object",
@@ -800,8 +759,7 @@ create trigger write_input_schema before insert or update of input_schema on pub
   for each row execute function public.write_input_schema();
 
 -- The Tool; to change it, for editors.
-create function public.tool_for(p_tool uuid, p_change boolean) returns public.tool
-language plpgsql set search_path = public, extensions as $$
+create function public.tool_for(p_tool uuid, p_change boolean) returns public.tool language plpgsql as $$
 declare
   o tool;
 begin
@@ -813,15 +771,13 @@ begin
   return o;
 end $$;
 
-create function public.tool_view(o public.tool) returns jsonb
-language sql stable set search_path = public, extensions as $$
+create function public.tool_view(o public.tool) returns jsonb language sql stable as $$
   select to_jsonb(o) - array['created_at', 'updated_at']
 $$;
 
 -- Refuses a JSON Pointer to which a Table's document has no node. A document in the bucket, or one that Postgres cannot
 -- decode (NUL, lone surrogates), passes: the scan reports a missing node, and an array index such as 01 or -1.
-create function public.check_node(p_table uuid, p_json_path text) returns void
-language plpgsql security definer set search_path = public, extensions, pg_temp as $$
+create function public.check_node(p_table uuid, p_json_path text) returns void language plpgsql as $$
 declare
   t context_table := table_for(p_table, true);
   is_missing boolean;
@@ -839,7 +795,7 @@ end $$;
 
 create function public.create_tool(
   p_project uuid, p_table uuid, p_json_path text, p_name text, p_description text
-) returns jsonb language plpgsql security definer set search_path = public, extensions, pg_temp as $$
+) returns jsonb language plpgsql as $$
 declare
   t context_table := table_for(p_table, true);
   o tool;
@@ -856,14 +812,13 @@ begin
   return tool_view(o);
 end $$;
 
-create function public.read_tool(p_tool uuid) returns jsonb
-language sql security definer set search_path = public, extensions, pg_temp as $$
+create function public.read_tool(p_tool uuid) returns jsonb language sql as $$
   select tool_view(tool_for(p_tool, false))
 $$;
 
 -- The Tools of a project, or of the first p_projects that the caller sees.
 create function public.list_tools(p_project uuid default null, p_projects integer default 0) returns jsonb
-language sql security definer set search_path = public, extensions, pg_temp as $$
+language sql as $$
   select check_project(p_project, 'viewer') where p_project is not null;
   select coalesce(jsonb_agg(tool_view(o) order by o.name, o.id), '[]') from tool o
   where o.project_id = p_project
@@ -872,7 +827,7 @@ $$;
 
 -- Null leaves a field as it is. The name must stay unique in every endpoint that the Tool is bound to.
 create function public.change_tool(p_tool uuid, p_name text, p_description text, p_enabled boolean)
-returns jsonb language plpgsql security definer set search_path = public, extensions, pg_temp as $$
+returns jsonb language plpgsql as $$
 begin
   perform tool_for(p_tool, true);
   perform from mcp m join mcp_binding b on b.mcp_id = m.id where b.tool_id = p_tool order by m.id for update of m;
@@ -888,8 +843,7 @@ begin
   return tool_view((select x from tool x where x.id = p_tool));
 end $$;
 
-create function public.reindex_tool(p_tool uuid) returns jsonb
-language plpgsql security definer set search_path = public, extensions, pg_temp as $$
+create function public.reindex_tool(p_tool uuid) returns jsonb language plpgsql as $$
 declare
   o tool := tool_for(p_tool, true);
 begin
@@ -899,8 +853,7 @@ begin
   return tool_view((select x from tool x where x.id = p_tool));
 end $$;
 
-create function public.delete_tool(p_tool uuid) returns void
-language sql security definer set search_path = public, extensions, pg_temp as $$
+create function public.delete_tool(p_tool uuid) returns void language sql as $$
   select tool_for(p_tool, true);
   delete from tool where id = p_tool
 $$;
@@ -908,8 +861,7 @@ $$;
 -- ---------------------------------------------------------------- MCP endpoints
 
 -- The endpoint; to change it, for editors, and locked: the names of its Tools stay unique.
-create function public.mcp_for(p_mcp uuid, p_change boolean) returns public.mcp
-language plpgsql set search_path = public, extensions as $$
+create function public.mcp_for(p_mcp uuid, p_change boolean) returns public.mcp language plpgsql as $$
 declare
   m mcp;
 begin
@@ -923,8 +875,7 @@ begin
 end $$;
 
 -- Shows the last use of both keys while both are valid, so that an operator sees whether the old one is still used.
-create function public.mcp_view(m public.mcp) returns jsonb
-language sql stable set search_path = public, extensions as $$
+create function public.mcp_view(m public.mcp) returns jsonb language sql stable as $$
   select jsonb_build_object('id', m.id, 'project_id', m.project_id, 'name', m.name, 'status', m.status,
     'key_last_used_on', (select last_used_on from key_use where key_hash = m.api_key_hash),
     'previous_key_last_used_on', (select last_used_on from key_use
@@ -934,8 +885,7 @@ language sql stable set search_path = public, extensions as $$
               from mcp_binding b join tool o on o.id = b.tool_id where b.mcp_id = m.id))
 $$;
 
-create function public.bind_tool(p_mcp uuid, p_tool uuid, p_status text) returns jsonb
-language plpgsql security definer set search_path = public, extensions, pg_temp as $$
+create function public.bind_tool(p_mcp uuid, p_tool uuid, p_status text) returns jsonb language plpgsql as $$
 declare
   m mcp := mcp_for(p_mcp, true);
   o tool := tool_for(p_tool, false);
@@ -953,7 +903,7 @@ begin
 end $$;
 
 create function public.create_mcp(p_project uuid, p_name text, p_key_hash text, p_tools uuid[])
-returns jsonb language plpgsql security definer set search_path = public, extensions, pg_temp as $$
+returns jsonb language plpgsql as $$
 declare
   m mcp;
 begin
@@ -967,19 +917,16 @@ begin
   return mcp_view(m);
 end $$;
 
-create function public.read_mcp(p_mcp uuid) returns jsonb
-language sql security definer set search_path = public, extensions, pg_temp as $$
+create function public.read_mcp(p_mcp uuid) returns jsonb language sql as $$
   select mcp_view(mcp_for(p_mcp, false))
 $$;
 
-create function public.list_mcps(p_project uuid) returns jsonb
-language sql security definer set search_path = public, extensions, pg_temp as $$
+create function public.list_mcps(p_project uuid) returns jsonb language sql as $$
   select check_project(p_project, 'viewer');
   select coalesce(jsonb_agg(mcp_view(m) order by m.name, m.id), '[]') from mcp m where m.project_id = p_project
 $$;
 
-create function public.unbind_tool(p_mcp uuid, p_tool uuid) returns jsonb
-language plpgsql security definer set search_path = public, extensions, pg_temp as $$
+create function public.unbind_tool(p_mcp uuid, p_tool uuid) returns jsonb language plpgsql as $$
 declare
   m mcp := mcp_for(p_mcp, true);
 begin
@@ -990,7 +937,7 @@ end $$;
 
 -- The old key stays valid for p_overlap_seconds.
 create function public.rotate_mcp(p_mcp uuid, p_key_hash text, p_overlap_seconds integer) returns jsonb
-language plpgsql security definer set search_path = public, extensions, pg_temp as $$
+language plpgsql as $$
 declare
   m mcp := mcp_for(p_mcp, true);
 begin
@@ -1001,16 +948,14 @@ begin
   return mcp_view(m);
 end $$;
 
-create function public.change_mcp(p_mcp uuid, p_name text, p_status text) returns jsonb
-language sql security definer set search_path = public, extensions, pg_temp as $$
+create function public.change_mcp(p_mcp uuid, p_name text, p_status text) returns jsonb language sql as $$
   select mcp_for(p_mcp, true);
   update mcp m set name = coalesce(checked('record.name', p_name), m.name),
     status = coalesce(p_status, m.status)
   where m.id = p_mcp returning mcp_view(m)
 $$;
 
-create function public.delete_mcp(p_mcp uuid) returns void
-language sql security definer set search_path = public, extensions, pg_temp as $$
+create function public.delete_mcp(p_mcp uuid) returns void language sql as $$
   select mcp_for(p_mcp, true);
   delete from mcp where id = p_mcp
 $$;
@@ -1018,8 +963,7 @@ $$;
 -- ---------------------------------------------------------------- the use of keys
 
 -- The valid keys for searches: the function `mcp` sees no others.
-create function public.search_keys() returns jsonb
-language sql stable set search_path = public, extensions as $$
+create function public.search_keys() returns jsonb language sql stable as $$
   select coalesce(jsonb_agg(to_jsonb(k)), '[]') from library_key k
   where k.purpose = 'search' and (k.expires_at is null or k.expires_at > now())
 $$;
@@ -1028,8 +972,7 @@ $$;
 -- who removes the member removes the key.
 create function public.create_library_key(
   p_key_hash text, p_name text, p_purpose text, p_folder text, p_project uuid, p_expires_at timestamptz
-) returns void
-language plpgsql set search_path = public, extensions as $$
+) returns void language plpgsql as $$
 declare
   member constant uuid := case when p_purpose = 'read' and p_project is not null then gen_random_uuid() end;
 begin
@@ -1043,16 +986,14 @@ begin
   values (p_key_hash, p_name, p_purpose, p_folder, p_project, member, p_expires_at);
 end $$;
 
-create function public.delete_library_key(p_key_hash text) returns void
-language sql set search_path = public, extensions as $$
+create function public.delete_library_key(p_key_hash text) returns void language sql as $$
   delete from key_use where key_hash = p_key_hash;
   with removed as (delete from library_key where key_hash = p_key_hash returning project_id, member_id)
   delete from project_member m using removed r where m.project_id = r.project_id and m.user_id = r.member_id
 $$;
 
 -- Deletes keys that were not used for a year: most of them no longer exist.
-create function public.record_key_use(p_key_hash text) returns void
-language sql set search_path = public, extensions as $$
+create function public.record_key_use(p_key_hash text) returns void language sql as $$
   delete from key_use where last_used_on < (now() at time zone 'utc')::date - 365;
   insert into key_use as known (key_hash, last_used_on) values (p_key_hash, (now() at time zone 'utc')::date)
   on conflict (key_hash) do update set last_used_on = excluded.last_used_on
@@ -1062,8 +1003,7 @@ $$;
 -- ---------------------------------------------------------------- the outbox
 
 -- Records which events the bus accepted and which it rejected.
-create function public.mark_events_sent(p_ids bigint[], p_rejected bigint[]) returns void
-language sql set search_path = public, extensions as $$
+create function public.mark_events_sent(p_ids bigint[], p_rejected bigint[]) returns void language sql as $$
   update outbox set sent_at = now() where id = any (p_ids);
   update outbox set rejected_at = clock_timestamp() where id = any (p_rejected);
   delete from outbox where sent_at < now() - interval '7 days';

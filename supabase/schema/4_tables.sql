@@ -57,8 +57,7 @@ create table public.chunks (
 );
 create index chunks_doc_id on public.chunks (turbopuffer_doc_id);
 -- The beginning of the hash by which the vector of a text is found.
-create function public.text_key(p_title text, p_text text) returns text
-language sql immutable set search_path = public, extensions as $$
+create function public.text_key(p_title text, p_text text) returns text language sql immutable as $$
   select left(encode(sha256(convert_to(concat_ws(chr(10), nullif(p_title, ''), p_text), 'UTF8')), 'hex'), 16)
 $$;
 create index chunks_text on public.chunks (public.text_key(title, chunk_text) collate "C");
@@ -168,8 +167,7 @@ create index table_namespace_table on public.table_namespace (table_id);
 
 -- ---------------------------------------------------------------- namespaces
 
-create function public.assign_namespace_suffix(p_fingerprint text) returns text
-language plpgsql set search_path = public, extensions as $$
+create function public.assign_namespace_suffix(p_fingerprint text) returns text language plpgsql as $$
 begin
   if not exists (select from table_index_version f where f.fingerprint = p_fingerprint) then
     perform pg_advisory_xact_lock(hashtext('table_index_version'));
@@ -181,8 +179,7 @@ begin
 end $$;
 
 -- A worker with a wrong project id writes nothing: it records its namespace before it writes.
-create function public.check_namespace_project() returns trigger
-language plpgsql security definer set search_path = public, extensions, pg_temp as $$
+create function public.check_namespace_project() returns trigger language plpgsql security definer as $$
 begin
   perform require(not exists (select from context_table t where t.id = new.table_id
                               and not starts_with(new.namespace, 'project_' || t.project_id || '_table_' || t.id)),
@@ -193,8 +190,7 @@ create trigger check_namespace_project before insert on public.table_namespace
   for each row execute function public.check_namespace_project();
 
 -- Deletes the records of namespaces that were not needed for p_seconds. Workers that started before have ended.
-create function public.delete_namespace_records(p_namespaces text[], p_seconds integer) returns void
-language sql set search_path = public, extensions as $$
+create function public.delete_namespace_records(p_namespaces text[], p_seconds integer) returns void language sql as $$
   delete from table_namespace s
   where s.namespace = any (p_namespaces) and s.unneeded_since < now() - make_interval(secs => p_seconds)
 $$;
@@ -202,13 +198,12 @@ $$;
 -- ---------------------------------------------------------------- scanning a document
 
 -- Whether a JSON Pointer is in a scope (another pointer).
-create function public.is_within(p_pointer text, p_scope text) returns boolean
-language sql immutable set search_path = public, extensions as $$
+create function public.is_within(p_pointer text, p_scope text) returns boolean language sql immutable as $$
   select p_scope = '' or p_pointer = p_scope or starts_with(p_pointer, p_scope || '/')
 $$;
 
 create function public.record_scan_state(p_table uuid, p_fingerprint text, p_error jsonb, p_failed bigint) returns void
-language sql set search_path = public, extensions as $$
+language sql as $$
   insert into table_scan as p (table_id, fingerprint, error, failed_generation)
   values (p_table, p_fingerprint, p_error, p_failed)
   on conflict (table_id, fingerprint) do update set heartbeat_at = now(), error = excluded.error,
@@ -220,7 +215,7 @@ $$;
 -- Whether to scan a page. An explicit request (not p_for_event) restarts the scan. An event restarts a scan that is
 -- incomplete after 15 minutes: its messages may be lost.
 create function public.should_scan(t public.context_table, p_fingerprint text, p_skip integer, p_for_event boolean)
-returns boolean language plpgsql set search_path = public, extensions as $$
+returns boolean language plpgsql as $$
 declare
   at timestamptz;
 begin
@@ -243,7 +238,7 @@ end $$;
 -- present one, or this page was scanned already). Tools show the progress of the live version only.
 create function public.begin_scan(
   p_table uuid, p_fingerprint text, p_generation bigint, p_skip integer, p_for_event boolean
-) returns jsonb language plpgsql set search_path = public, extensions as $$
+) returns jsonb language plpgsql as $$
 declare
   t context_table;
 begin
@@ -277,7 +272,7 @@ end $$;
 -- The places (from 1) of the first p_limit of these nodes that are not stored completely with this text and title.
 create function public.changed_nodes(
   p_table uuid, p_fingerprint text, p_pointer_hashes text[], p_content_hashes text[], p_titles text[], p_limit integer
-) returns integer[] language sql stable set search_path = public, extensions as $$
+) returns integer[] language sql stable as $$
   select coalesce(array_agg(x.place order by x.place), '{}') from (
     select g.place::integer as place
     from unnest(p_pointer_hashes, p_content_hashes, p_titles) with ordinality as g(pointer_hash, content_hash, title, place)
@@ -299,7 +294,7 @@ $$;
 -- again; until then it is found as before. Returns {missing: ids of the chunks to store,
 -- published: see publish_nodes}; null if a newer generation exists.
 create function public.plan_nodes(p_table uuid, p_fingerprint text, p_generation bigint, p_nodes jsonb)
-returns jsonb language plpgsql set search_path = public, extensions as $$
+returns jsonb language plpgsql as $$
 declare
   missing jsonb;
   words bigint[];
@@ -342,7 +337,7 @@ end $$;
 
 -- Records that the messages for the first p_nodes strings of this generation are sent, or not needed.
 create function public.record_scan(p_table uuid, p_fingerprint text, p_generation bigint, p_nodes integer) returns void
-language sql set search_path = public, extensions as $$
+language sql as $$
   update table_scan p set current_generation = p_generation, current_at = now(), current_nodes = greatest(
     p_nodes, case when p.current_generation = p_generation then p.current_nodes end)
   where p.table_id = p_table and p.fingerprint = p_fingerprint and p_nodes > 0
@@ -357,7 +352,7 @@ $$;
 create function public.finish_scan(
   p_table uuid, p_fingerprint text, p_generation bigint, p_kept text[], p_gone text[], p_more boolean, p_skipped jsonb,
   p_found jsonb, p_nodes integer, p_limit integer
-) returns jsonb language plpgsql set search_path = public, extensions as $$
+) returns jsonb language plpgsql as $$
 declare
   gone text[] := p_gone;
   removed jsonb;
@@ -405,7 +400,7 @@ end $$;
 -- (from 1) of those that are missing; null if a newer generation exists.
 create function public.changed_objects(
   p_table uuid, p_generation bigint, p_pointer_hashes text[], p_fields_hashes text[]
-) returns integer[] language plpgsql set search_path = public, extensions as $$
+) returns integer[] language plpgsql as $$
 begin
   perform from context_table t where t.id = p_table and t.generation = p_generation for share;
   if not found then return null; end if;
@@ -422,7 +417,7 @@ end $$;
 -- Stores objects: [{pointer_hash, json_pointer, fields (JSON text), fields_hash}]. Idempotent; does nothing if a newer
 -- generation exists.
 create function public.store_objects(p_table uuid, p_generation bigint, p_objects jsonb) returns void
-language plpgsql set search_path = public, extensions as $$
+language plpgsql as $$
 begin
   perform from context_table t where t.id = p_table and t.generation = p_generation for share;
   if not found then return; end if;
@@ -435,7 +430,7 @@ end $$;
 
 -- Records why a Table cannot be indexed in this generation (null: the present one).
 create function public.record_scan_failure(p_table uuid, p_fingerprint text, p_generation bigint, p_error jsonb)
-returns void language plpgsql set search_path = public, extensions as $$
+returns void language plpgsql as $$
 declare
   present bigint;
 begin
@@ -451,8 +446,7 @@ end $$;
 -- ---------------------------------------------------------------- storing chunks
 
 -- One transaction at a time counts the words of a Table.
-create function public.lock_words(p_table uuid, p_fingerprint text) returns void
-language sql set search_path = public, extensions as $$
+create function public.lock_words(p_table uuid, p_fingerprint text) returns void language sql as $$
   select pg_advisory_xact_lock(hashtextextended('words ' || p_table || p_fingerprint, 0))
 $$;
 
@@ -460,7 +454,7 @@ $$;
 --   p_stored: [{id, namespace, doc_id, readings: [place]}], places in p_readings: [[reading, written]], from 0
 -- Returns the ids of the words by place. A chunk that is stored again is not counted again: it has its readings.
 create function public.count_readings(p_table uuid, p_fingerprint text, p_stored jsonb, p_readings jsonb)
-returns bigint[] language sql set search_path = public, extensions as $$
+returns bigint[] language sql as $$
   with used as (
     select u.place::integer as place, count(*)::integer as chunks
     from jsonb_array_elements(p_stored) s
@@ -483,8 +477,7 @@ returns bigint[] language sql set search_path = public, extensions as $$
 $$;
 
 -- Subtracts words of chunks that no longer have them, by their ids.
-create function public.discount_words(p_words bigint[]) returns void
-language sql set search_path = public, extensions as $$
+create function public.discount_words(p_words bigint[]) returns void language sql as $$
   with fewer as materialized (
     select u.id, count(*)::integer as chunks from unnest(p_words) u(id) group by u.id
   ), counted as (
@@ -494,8 +487,7 @@ language sql set search_path = public, extensions as $$
 $$;
 
 -- Subtracts the words of deleted chunks, whichever function deleted them. Those of a deleted Table are deleted with it.
-create function public.discount_readings() returns trigger
-language plpgsql security definer set search_path = public, extensions, pg_temp as $$
+create function public.discount_readings() returns trigger language plpgsql security definer as $$
 begin
   perform lock_words(g.table_id, g.fingerprint) from (
     select distinct d.table_id, d.fingerprint from gone d
@@ -511,7 +503,7 @@ create trigger discount_readings after delete on public.chunks
 -- the terms of a chunk are to be counted. Those of the first 2,000 chunks are, and of the next ones those of every second,
 -- until there are 2,000 more, then of every fourth, and so on: of 100,000 chunks about 11,000, chosen by a hash.
 create function public.chunks_to_store(p_table uuid, p_fingerprint text, p_namespace text, p_ids uuid[]) returns jsonb
-language plpgsql set search_path = public, extensions as $$
+language plpgsql as $$
 declare
   wanted jsonb;
   counted constant integer := (select r.chunks from table_reading r where r.table_id = p_table
@@ -540,7 +532,7 @@ begin
 end $$;
 
 create function public.known_vectors(p_project uuid, p_space text, p_text_hashes text[]) returns jsonb
-language sql set search_path = public, extensions as $$
+language sql as $$
   update chunk_vector v set used_at = now()
   where v.project_id = p_project and v.space = p_space and v.text_hash = any (p_text_hashes)
     and v.used_at < now() - interval '1 day';
@@ -551,7 +543,7 @@ $$;
 -- Publishes the wanted version of each node whose chunks are all stored. Deletes the chunks of its other versions: if
 -- such a version returns, it is stored again in its own generation. Returns nodes_to_sweep.
 create function public.publish_nodes(p_table uuid, p_fingerprint text, p_pointer_hashes text[]) returns jsonb
-language plpgsql set search_path = public, extensions as $$
+language plpgsql as $$
 begin
   perform lock_words(p_table, p_fingerprint);
   -- In one order everywhere, so that two workers that finish one node cannot deadlock.
@@ -580,7 +572,7 @@ end $$;
 -- the Table still exists, unwanted: [doc_id] of rows that came too late and have to be deleted from the store,
 -- published: see publish_nodes}.
 create function public.record_stored(p_table uuid, p_fingerprint text, p_stored jsonb, p_readings jsonb)
-returns jsonb language plpgsql set search_path = public, extensions as $$
+returns jsonb language plpgsql as $$
 declare
   unwanted jsonb;
   numbers bigint[];
@@ -612,7 +604,7 @@ end $$;
 -- Finishes the nodes of chunks whose text the embedding service refuses: nothing is found for them, and the same text
 -- is not sent again. p_refused: [{id, reason}], ids of chunks.
 create function public.mark_refused(p_table uuid, p_fingerprint text, p_refused jsonb) returns void
-language plpgsql set search_path = public, extensions as $$
+language plpgsql as $$
 declare
   pointers text[];
 begin
@@ -642,7 +634,7 @@ end $$;
 -- is unindexed: see mark_ready_if_complete.
 create function public.mark_swept(
   p_table uuid, p_fingerprint text, p_swept jsonb, p_generation bigint default null, p_nodes integer default 0
-) returns jsonb language plpgsql set search_path = public, extensions as $$
+) returns jsonb language plpgsql as $$
 declare
   done jsonb := '{"unindexed": []}';
 begin
@@ -665,7 +657,7 @@ end $$;
 -- The published and removed nodes, all or those of p_pointer_hashes, whose older rows have to be deleted from the store:
 -- [{pointer_hash, content_hash, generation}].
 create function public.nodes_to_sweep(p_table uuid, p_fingerprint text, p_pointer_hashes text[] default null)
-returns jsonb language sql stable set search_path = public, extensions as $$
+returns jsonb language sql stable as $$
   select coalesce(jsonb_agg(jsonb_build_object(
     'pointer_hash', n.pointer_hash, 'content_hash', n.content_hash, 'generation', n.generation)
     order by n.pointer_hash), '[]')
@@ -678,8 +670,7 @@ $$;
 
 -- Whether a Table is stored for a fingerprint: scanned in its present generation, each string stored in its wanted
 -- version, nothing left to delete.
-create function public.is_table_stored(p_table uuid, p_fingerprint text) returns boolean
-language sql stable set search_path = public, extensions as $$
+create function public.is_table_stored(p_table uuid, p_fingerprint text) returns boolean language sql stable as $$
   select exists (select from table_scan s join context_table t on t.id = s.table_id and t.generation = s.generation
                  where s.table_id = p_table and s.fingerprint = p_fingerprint)
     and not exists (select from node n where n.table_id = p_table and n.fingerprint = p_fingerprint
@@ -689,8 +680,7 @@ language sql stable set search_path = public, extensions as $$
 $$;
 
 -- Whether a Table is complete: stored, and indexed by the store, so that searches see all of it.
-create function public.is_table_complete(p_table uuid, p_fingerprint text) returns boolean
-language sql stable set search_path = public, extensions as $$
+create function public.is_table_complete(p_table uuid, p_fingerprint text) returns boolean language sql stable as $$
   select is_table_stored(p_table, p_fingerprint) and not exists (
     select from table_scan s where s.table_id = p_table and s.fingerprint = p_fingerprint and s.stored_at is not null)
 $$;
@@ -698,7 +688,7 @@ $$;
 -- The Tables that are stored, and only wait until the store has indexed them: [{table_id, fingerprint, namespace,
 -- stored_at}], those that wait longest first; all, or p_table for p_fingerprint.
 create function public.unindexed_tables(p_table uuid default null, p_fingerprint text default null) returns jsonb
-language sql stable set search_path = public, extensions as $$
+language sql stable as $$
   select coalesce(jsonb_agg(jsonb_build_object(
     'table_id', s.table_id, 'fingerprint', s.fingerprint, 'namespace', n.namespace, 'stored_at', s.stored_at)
     order by s.stored_at), '[]')
@@ -710,8 +700,7 @@ $$;
 -- Updates the status of a Table's Tools, under the Table's lock, and returns whether the Table is complete. During
 -- indexing, chunks are counted every two seconds and not with each batch: counting takes as long as there are nodes.
 -- `minutes_left`: by the speed since the scan began; null if that is not known yet.
-create function public.update_tool_status(p_table uuid, p_fingerprint text) returns boolean
-language plpgsql set search_path = public, extensions as $$
+create function public.update_tool_status(p_table uuid, p_fingerprint text) returns boolean language plpgsql as $$
 declare
   t context_table;
   done boolean;
@@ -770,8 +759,7 @@ end $$;
 -- Returns {ready: whether a Table is complete, unindexed: unindexed_tables of it}. If it is complete, its Tools are ready
 -- (an error where the document has no part for them) and nothing waits any more. Any other error stays until
 -- then: another batch of the same Table may still come.
-create function public.mark_ready_if_complete(p_table uuid, p_fingerprint text) returns jsonb
-language plpgsql set search_path = public, extensions as $$
+create function public.mark_ready_if_complete(p_table uuid, p_fingerprint text) returns jsonb language plpgsql as $$
 declare
   done boolean;
 begin
@@ -793,7 +781,7 @@ end $$;
 
 -- Records that the store has indexed what was stored until p_stored_at, and returns whether the Table is complete.
 create function public.mark_indexed(p_table uuid, p_fingerprint text, p_stored_at timestamptz) returns boolean
-language plpgsql set search_path = public, extensions as $$
+language plpgsql as $$
 begin
   perform from context_table t where t.id = p_table for update;
   update table_scan s set stored_at = null
@@ -804,8 +792,7 @@ end $$;
 -- ---------------------------------------------------------------- what the store has lost
 
 -- Marks chunks to be stored again. They keep their doc ids: while the store still finds them, they are results.
-create function public.mark_missing(p_table uuid, p_fingerprint text, p_ids uuid[]) returns void
-language sql set search_path = public, extensions as $$
+create function public.mark_missing(p_table uuid, p_fingerprint text, p_ids uuid[]) returns void language sql as $$
   select from context_table t where t.id = p_table for update;
   select lock_words(p_table, p_fingerprint);
   update table_scan s set complete_generation = null where s.table_id = p_table and s.fingerprint = p_fingerprint;
@@ -816,8 +803,7 @@ $$;
 -- ---------------------------------------------------------------- searching
 
 -- The Tools that agents reach through an endpoint.
-create function public.bound_tools(p_mcp uuid) returns setof public.tool
-language sql stable rows 10 set search_path = public, extensions as $$
+create function public.bound_tools(p_mcp uuid) returns setof public.tool language sql stable rows 10 as $$
   select o.* from mcp m
   join mcp_binding b on b.mcp_id = m.id and b.status = 'enabled'
   join tool o on o.id = b.tool_id and o.enabled and o.project_id = m.project_id
@@ -825,8 +811,7 @@ language sql stable rows 10 set search_path = public, extensions as $$
 $$;
 
 -- An endpoint with its Tools; null if it is deleted or disabled.
-create function public.endpoint(p_mcp uuid) returns jsonb
-language sql stable set search_path = public, extensions as $$
+create function public.endpoint(p_mcp uuid) returns jsonb language sql stable as $$
   select jsonb_build_object('id', m.id, 'project_id', m.project_id,
     'tools', (select coalesce(jsonb_agg(tool_view(o) order by o.name), '[]') from bound_tools(m.id) o))
   from mcp m where m.id = p_mcp and m.status = 'enabled'
@@ -834,8 +819,7 @@ $$;
 
 -- An endpoint for the hash of one of its keys: {key_hashes, endpoint}. A wrong key gets two hashes and no endpoint,
 -- after the same work, whether or not there is such an endpoint; a hash of zeros stands for a key that does not exist.
-create function public.endpoint_of_key(p_mcp uuid, p_key_hash text) returns jsonb
-language sql stable set search_path = public, extensions as $$
+create function public.endpoint_of_key(p_mcp uuid, p_key_hash text) returns jsonb language sql stable as $$
   select jsonb_build_object('key_hashes', to_jsonb(k.hashes),
     'endpoint', case when p_key_hash = any (k.hashes) then endpoint(p_mcp) end)
   from (
@@ -847,8 +831,7 @@ $$;
 
 -- An endpoint for a user, in an agent's hands or his own: null unless the user has a role in its project, of which each
 -- may search. The function `mcp` has verified the token; nobody else may call this.
-create function public.endpoint_of_user(p_mcp uuid, p_user uuid) returns jsonb
-language sql stable set search_path = public, extensions as $$
+create function public.endpoint_of_user(p_mcp uuid, p_user uuid) returns jsonb language sql stable as $$
   select endpoint(m.id) from mcp m
   join project p on p.id = m.project_id and p.deleted_at is null
   join project_member u on u.project_id = m.project_id and u.user_id = p_user and u.role >= 'viewer'
@@ -857,7 +840,7 @@ $$;
 
 -- The same as `similar_words` for the words of a Table.
 create function public.similar_table_words(p_table uuid, p_fingerprint text, p_reading text) returns jsonb
-language sql stable set search_path = public, extensions set jit = off set enable_seqscan = off as $$
+language sql stable set jit = off set enable_seqscan = off as $$
   with asked as materialized (
     select sound_of(p_reading) as sound, length(sound_of(p_reading)) as width, typo_limit(p_reading) as typos
   ), around as (
@@ -881,8 +864,7 @@ $$;
 -- not reach.
 create function public.table_lexicon_entries(
   p_mcp uuid, p_tool uuid, p_fingerprint text, p_readings text[], p_words jsonb, p_query text, p_analyzer text
-) returns jsonb
-language plpgsql stable set search_path = public, extensions set jit = off set enable_seqscan = off as $$
+) returns jsonb language plpgsql stable set jit = off set enable_seqscan = off as $$
 declare
   asked constant uuid := (select o.table_id from bound_tools(p_mcp) o where o.id = p_tool);
   known constant text[] := array(
@@ -923,8 +905,7 @@ end $$;
 -- endpoint does not reach.
 create function public.table_term_frequencies(
   p_mcp uuid, p_tool uuid, p_fingerprint text, p_terms text[], p_sample integer
-) returns jsonb
-language sql stable set search_path = public, extensions set jit = off set enable_seqscan = off as $$
+) returns jsonb language sql stable set jit = off set enable_seqscan = off as $$
   select jsonb_build_object(
     'total', coalesce((
       select r.chunks from table_reading r
@@ -945,8 +926,7 @@ $$;
 -- this endpoint.
 create function public.current_chunks(
   p_mcp uuid, p_tool uuid, p_fingerprint text, p_doc_ids text[], p_limit integer
-) returns jsonb
-language sql stable set search_path = public, extensions as $$
+) returns jsonb language sql stable as $$
   select coalesce(jsonb_agg(jsonb_build_object(
     'id', x.id, 'table_id', x.table_id, 'json_pointer', x.json_pointer, 'content_hash', x.content_hash,
     'chunk_index', x.chunk_index, 'total_chunks', x.total_chunks, 'chunk_text', x.chunk_text,
@@ -964,7 +944,7 @@ $$;
 
 -- The objects at these places (hashes of pointers) that are in the Tool's scope: [{json_pointer, fields}].
 create function public.objects_in_scope(p_mcp uuid, p_tool uuid, p_pointer_hashes text[]) returns jsonb
-language sql stable set search_path = public, extensions as $$
+language sql stable as $$
   select coalesce(jsonb_agg(jsonb_build_object('json_pointer', x.json_pointer, 'fields', x.fields::text)), '[]')
   from bound_tools(p_mcp) o
   join table_object x on x.table_id = o.table_id and x.pointer_hash = any (p_pointer_hashes)

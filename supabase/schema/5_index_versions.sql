@@ -25,8 +25,7 @@ create view public.indexed_table with (security_invoker = true) as
 
 -- Records a version. The first one is live at once.
 --   p_index: {fingerprint, parts, knowledge: a row of page_index_version, tables, table_space}
-create function public.record_index_version(p_index jsonb) returns void
-language plpgsql set search_path = public, extensions as $$
+create function public.record_index_version(p_index jsonb) returns void language plpgsql as $$
 begin
   if exists (select from index_version s where s.fingerprint = p_index->>'fingerprint') then return; end if;
   perform pg_advisory_xact_lock(hashtext('sakuin.index_version'));
@@ -41,8 +40,7 @@ begin
 end $$;
 
 -- The versions, oldest first. `answered`: it is or was live.
-create function public.index_versions() returns jsonb
-language sql stable set search_path = public, extensions as $$
+create function public.index_versions() returns jsonb language sql stable as $$
   select coalesce(jsonb_agg(jsonb_build_object(
     'parts', s.parts, 'live', s.live, 'answered', s.live_since is not null, 'tables', s.tables, 'suffix', f.suffix)
     order by s.created_at, s.fingerprint), '[]')
@@ -50,19 +48,16 @@ language sql stable set search_path = public, extensions as $$
 $$;
 
 -- Whether Tables are searched with this fingerprint. True for all while no version is recorded.
-create function public.is_live_for_tables(p_fingerprint text) returns boolean
-language sql stable set search_path = public, extensions as $$
+create function public.is_live_for_tables(p_fingerprint text) returns boolean language sql stable as $$
   select coalesce((select s.tables = p_fingerprint from index_version s where s.live), true)
 $$;
 
-create function public.is_kept_for_tables(p_fingerprint text) returns boolean
-language sql stable set search_path = public, extensions as $$
+create function public.is_kept_for_tables(p_fingerprint text) returns boolean language sql stable as $$
   select not exists (select from index_version) or exists (select from index_version s where s.tables = p_fingerprint)
 $$;
 
 -- The spaces of the versions with the same text template as p_fingerprint; its own, while no version is recorded.
-create function public.spaces_of_template(p_fingerprint text) returns text[]
-language sql stable set search_path = public, extensions as $$
+create function public.spaces_of_template(p_fingerprint text) returns text[] language sql stable as $$
   select case when exists (select from index_version)
     then array(select distinct f.space from index_version v join page_index_version f on f.fingerprint = v.knowledge
                join page_index_version own on own.text_template = f.text_template
@@ -73,7 +68,7 @@ $$;
 -- Ends a comparison of a Table with the store. The live version is compared last. A reindex that was requested
 -- meanwhile changed the generation and is still due.
 create function public.finish_comparison(p_table uuid, p_fingerprint text, p_generation bigint) returns void
-language sql set search_path = public, extensions as $$
+language sql as $$
   update context_table set check_store = false
   where id = p_table and generation = p_generation and is_live_for_tables(p_fingerprint)
 $$;
@@ -84,8 +79,7 @@ $$;
 -- vector in it. With p_before the first p_limit of those that were not requested since, and about which no message is under way.
 create function public.outdated_materials(
   p_fingerprint text, p_before timestamptz default null, p_limit integer default null
-) returns text[]
-language plpgsql stable set search_path = public, extensions as $$
+) returns text[] language plpgsql stable as $$
 begin
   return array(
     -- First all that are outdated (because of offset 0).
@@ -108,7 +102,7 @@ end $$;
 -- a string that only the live version has stored. Tables that cannot be read and have nothing stored do not count. For
 -- the live version itself: the Tables that are being indexed.
 create function public.incomplete_tables(p_fingerprint text) returns table (table_id uuid, reason jsonb)
-language sql stable set search_path = public, extensions as $$
+language sql stable as $$
   select t.id, coalesce(p.error, jsonb_build_object('code', 'index.not_built', 'values', '{}'::jsonb))
   from indexed_table t
   left join index_version l on l.live
@@ -128,8 +122,7 @@ language sql stable set search_path = public, extensions as $$
 $$;
 
 -- A version for the operator. Of missing parts, the first ten are named.
-create function public.index_version_state(v public.index_version) returns jsonb
-language sql stable set search_path = public, extensions as $$
+create function public.index_version_state(v public.index_version) returns jsonb language sql stable as $$
   select to_jsonb(v) - array['knowledge', 'tables', 'table_space'] || jsonb_build_object(
     'pages', jsonb_build_object(
       'total', (select count(*) from material m where m.indexed_version_id is not null),
@@ -143,8 +136,7 @@ language sql stable set search_path = public, extensions as $$
               from incomplete_tables(v.tables) i) tables
 $$;
 
-create function public.index_version_states() returns jsonb
-language sql stable set search_path = public, extensions as $$
+create function public.index_version_states() returns jsonb language sql stable as $$
   select coalesce(jsonb_agg(index_version_state(v) order by v.created_at, v.fingerprint), '[]') from index_version v
 $$;
 
@@ -152,8 +144,7 @@ $$;
 
 -- Makes Tools show the status of the live version, for p_seconds; returns the number of Tables. `maintain` does the
 -- rest. Tables that this version lacks are scanned again.
-create function public.refresh_tool_status(p_seconds integer) returns integer
-language plpgsql set search_path = public, extensions as $$
+create function public.refresh_tool_status(p_seconds integer) returns integer language plpgsql as $$
 declare
   live constant text := (select v.tables from index_version v where v.live);
   t context_table;
@@ -176,8 +167,7 @@ end $$;
 
 -- Makes a version live, for pages and Tables at once. An incomplete version is an error, unless p_force. The former
 -- version is written to until it is deleted.
-create function public.activate_index_version(p_fingerprint text, p_force boolean) returns jsonb
-language plpgsql set search_path = public, extensions as $$
+create function public.activate_index_version(p_fingerprint text, p_force boolean) returns jsonb language plpgsql as $$
 declare
   v index_version;
   state jsonb;
@@ -201,8 +191,7 @@ end $$;
 
 -- Deletes a version: it is no longer written to, and `maintain` removes what it stored. Searches that began before the
 -- activation of another version may use it for p_seconds more.
-create function public.delete_index_version(p_fingerprint text, p_seconds integer) returns void
-language plpgsql set search_path = public, extensions as $$
+create function public.delete_index_version(p_fingerprint text, p_seconds integer) returns void language plpgsql as $$
 declare
   v index_version;
 begin
@@ -217,8 +206,7 @@ end $$;
 
 -- Deletes some vectors of pages that no version uses, and returns how many rows changed. First all materials forget that
 -- they are complete: a version that returns meanwhile must not believe it.
-create function public.sweep_vectors(p_limit integer) returns bigint
-language plpgsql set search_path = public, extensions as $$
+create function public.sweep_vectors(p_limit integer) returns bigint language plpgsql as $$
 declare
   unused constant text[] := array(
     select f.space from page_index_version f where exists (select from index_version v where v.live)
@@ -239,7 +227,7 @@ end $$;
 
 -- What Tables still store for deleted versions: [{project_id, table_id, fingerprint, suffix}], at most p_limit.
 create function public.orphaned_table_indexes(p_fingerprint text, p_limit integer) returns jsonb
-language sql stable set search_path = public, extensions as $$
+language sql stable as $$
   select coalesce(jsonb_agg(to_jsonb(x) order by x.table_id, x.fingerprint), '[]') from (
     select t.project_id, s.table_id, v.fingerprint, v.suffix
     from table_index_version v join table_scan s using (fingerprint) join context_table t on t.id = s.table_id
@@ -251,7 +239,7 @@ $$;
 -- Deletes a portion of what a Table stores for a deleted version. Returns how many rows; 0: nothing is left, null: the
 -- version is recorded again. Clears the scan first and deletes its row last, because plan_nodes needs the row.
 create function public.delete_table_index(p_table uuid, p_fingerprint text, p_limit integer) returns bigint
-language plpgsql set search_path = public, extensions as $$
+language plpgsql as $$
 declare
   n bigint;
 begin
@@ -267,8 +255,7 @@ end $$;
 
 -- Marks and returns the namespaces that are not needed, of one Table or of all: the Table is deleted, or the version
 -- is, and the Table has no nodes for it.
-create function public.mark_abandoned_namespaces(p_fingerprint text, p_table uuid) returns jsonb
-language sql set search_path = public, extensions as $$
+create function public.mark_abandoned_namespaces(p_fingerprint text, p_table uuid) returns jsonb language sql as $$
   with deleted as materialized (
     select v.fingerprint from table_index_version v
     where v.fingerprint <> p_fingerprint and not is_kept_for_tables(v.fingerprint)

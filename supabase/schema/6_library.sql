@@ -9,8 +9,7 @@ create table public.library_description (
 -- What is in the library, or in the folder p_in (with a slash at its end), and in its first p_limit described folders, by
 -- name: [{folder, description, pages, types, languages: {code: pages}, changed_at}]. Of ten languages at most; what is no
 -- code of a language is left out.
-create function public.library_places(p_limit integer, p_in text default null) returns jsonb
-language sql stable set search_path = public, extensions as $$
+create function public.library_places(p_limit integer, p_in text default null) returns jsonb language sql stable as $$
   with place as (
     -- '0' follows '/': the names between them are those in the folder.
     select p.folder, case when p.folder = '' then '' else p.folder || '/' end as lowest,

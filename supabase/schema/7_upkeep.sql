@@ -9,8 +9,7 @@
 -- A batch of chunks counts its attempts in the row of its first chunk.
 
 -- Counts an attempt. Of many messages that changed nothing, old ones are forgotten.
-create function public.with_attempt(p_work jsonb, p_message text) returns jsonb
-language sql immutable set search_path = public, extensions as $$
+create function public.with_attempt(p_work jsonb, p_message text) returns jsonb language sql immutable as $$
   select coalesce(p_work, '{}') || jsonb_build_object('attempts',
     case when a ? p_message or (select count(*) from jsonb_object_keys(a)) < 20 then a else '{}' end
     || jsonb_build_object(p_message, coalesce((a->>p_message)::integer, 0) + 1))
@@ -18,8 +17,7 @@ language sql immutable set search_path = public, extensions as $$
 $$;
 
 -- Records that a message waits: its attempt ended by itself.
-create function public.with_wait(p_work jsonb, p_message text, p_wait jsonb) returns jsonb
-language sql stable set search_path = public, extensions as $$
+create function public.with_wait(p_work jsonb, p_message text, p_wait jsonb) returns jsonb language sql stable as $$
   select jsonb_build_object('attempts', coalesce(p_work->'attempts', '{}') - p_message)
     || (p_wait - 'seconds') || jsonb_build_object(
       'since', least((p_work->>'since')::timestamptz, (p_wait->>'since')::timestamptz),
@@ -27,16 +25,14 @@ language sql stable set search_path = public, extensions as $$
 $$;
 
 -- Whether a message about this row will come soon. One that is long overdue is lost.
-create function public.awaits_message(p_work jsonb) returns boolean
-language sql stable set search_path = public, extensions as $$
+create function public.awaits_message(p_work jsonb) returns boolean language sql stable as $$
   select coalesce((p_work->>'until')::timestamptz > now() - interval '15 minutes', false)
 $$;
 
 -- Counts an attempt before its work begins: a worker that dies cannot. p_work: {kind, id, table_id, fingerprint, source};
 -- kinds are page (the id is its name), file (key), table (id) and chunks (the first one). Returns {attempts: how many of this
 -- message began without an end, index_versions, page: of a page (page_record)}, which its worker needs next.
-create function public.begin_work(p_work jsonb, p_message text) returns jsonb
-language plpgsql set search_path = public, extensions as $$
+create function public.begin_work(p_work jsonb, p_message text) returns jsonb language plpgsql as $$
 declare
   n integer;
 begin
@@ -61,7 +57,7 @@ end $$;
 
 -- Shows on the Tools of a Table since when and why it waits (null: it does not), or on the scan of another version.
 create function public.show_wait(p_table uuid, p_fingerprint text, p_since timestamptz, p_reason jsonb) returns void
-language plpgsql set search_path = public, extensions as $$
+language plpgsql as $$
 begin
   if coalesce(p_fingerprint, '') = '' or is_live_for_tables(p_fingerprint) then
     perform merge_status(o.id, jsonb_build_object(
@@ -77,8 +73,7 @@ begin
 end $$;
 
 -- Records that a message waits. p_work as in begin_work; p_wait: {since, reason, vendor, seconds}.
-create function public.record_wait(p_work jsonb, p_message text, p_wait jsonb) returns void
-language plpgsql set search_path = public, extensions as $$
+create function public.record_wait(p_work jsonb, p_message text, p_wait jsonb) returns void language plpgsql as $$
 declare
   t context_table;
 begin
@@ -103,8 +98,7 @@ begin
 end $$;
 
 -- Records that the work of a message has ended, where nothing else does.
-create function public.finish_work(p_work jsonb) returns void
-language plpgsql set search_path = public, extensions as $$
+create function public.finish_work(p_work jsonb) returns void language plpgsql as $$
 begin
   if p_work->>'kind' = 'page' then
     update material m set work = null where m.material = p_work->>'id' and m.work is not null;
@@ -120,8 +114,7 @@ begin
 end $$;
 
 -- Records that messages about these pages are sent, before they are.
-create function public.note_requests(p_materials text[], p_reason jsonb) returns void
-language sql set search_path = public, extensions as $$
+create function public.note_requests(p_materials text[], p_reason jsonb) returns void language sql as $$
   update material m set work = with_wait(m.work, '', jsonb_build_object(
     'since', now(), 'reason', p_reason, 'vendor', null, 'seconds', 0))
   where m.material = any (p_materials)
@@ -129,8 +122,7 @@ $$;
 
 -- What waits: {count, oldest_seconds: of what waits for a vendor, reasons: [{vendor, reason, count}], rows: the oldest p_limit, as
 -- [{kind, subject, since, reason, vendor, until}]}
-create function public.waiting_work(p_limit integer) returns jsonb
-language sql stable set search_path = public, extensions as $$
+create function public.waiting_work(p_limit integer) returns jsonb language sql stable as $$
   with waiting as (
     select 'page' as kind, m.material as subject, m.work from material m where m.work ? 'since'
     union all select 'file', f.key, f.work from authored_file f where f.work ? 'since'
@@ -151,8 +143,7 @@ language sql stable set search_path = public, extensions as $$
 $$;
 
 -- Why the files with these keys have no result yet, as the rows of waiting_work; the subject is the key.
-create function public.waiting_files(p_keys text[]) returns jsonb
-language sql stable set search_path = public, extensions as $$
+create function public.waiting_files(p_keys text[]) returns jsonb language sql stable as $$
   select coalesce(jsonb_agg(jsonb_build_object('kind', 'file', 'subject', x.key) || (x.work - 'attempts')), '[]')
   from (select m.key, m.work from material m where m.key = any (p_keys)
         union all select f.key, f.work from authored_file f where f.key = any (p_keys)) x
@@ -171,7 +162,7 @@ create table public.deletion (
 
 -- Deletes at most p_limit rows x of a table for which p_where is true, and returns how many.
 create function public.delete_some(p_table regclass, p_where text, p_limit integer) returns bigint
-language plpgsql set search_path = public, extensions set enable_seqscan = off as $$
+language plpgsql set enable_seqscan = off as $$
 declare
   n bigint;
 begin
@@ -184,7 +175,7 @@ end $$;
 -- Deletes up to p_limit rows of each kind that a Table stores, for a fingerprint or (null) for all. Returns how many.
 -- Chunks go first: a string whose chunks are missing is indexed again, should its index version return.
 create function public.delete_table_rows(p_table uuid, p_fingerprint text, p_limit integer) returns bigint
-language plpgsql set search_path = public, extensions as $$
+language plpgsql as $$
 declare
   of_table constant text := format('x.table_id = %L', p_table);
   of_version constant text := concat(of_table, ' and x.fingerprint = ' || quote_literal(p_fingerprint));
@@ -198,8 +189,7 @@ end $$;
 
 -- Deletes a portion of a deleted Table or project: {rows, left}, `left`: how many Tables and projects are not deleted
 -- completely. Null if nothing is left, or other workers have it.
-create function public.delete_portion(p_limit integer) returns jsonb
-language plpgsql set search_path = public, extensions set enable_seqscan = off as $$
+create function public.delete_portion(p_limit integer) returns jsonb language plpgsql set enable_seqscan = off as $$
 declare
   gone uuid;
   n bigint;
@@ -225,7 +215,7 @@ end $$;
 -- Records that the scan of a Table is started, and returns how often that was within a day for its present generation. Null
 -- if it was started within the last p_seconds.
 create function public.record_table_start(p_table uuid, p_fingerprint text, p_seconds integer) returns integer
-language sql set search_path = public, extensions as $$
+language sql as $$
   insert into table_scan as s (table_id, fingerprint, started_generation, starts, started_at)
   -- A scan that begins locks the Table first, too.
   select t.id, p_fingerprint, t.generation, 1, now()
@@ -243,7 +233,7 @@ $$;
 -- version: Tables that are not complete, among them those that it never had, and those that were given up a day ago; of
 -- these so many that p_limit are under way. For any version: Tables with stored chunks that no Tool needs.
 create function public.stalled_tables(p_fingerprint text, p_seconds integer, p_limit integer) returns jsonb
-language sql stable set search_path = public, extensions as $$
+language sql stable as $$
   with lacking as materialized (
     select t.id, greatest(p.heartbeat_at, t.updated_at) as at,
       p.table_id is not null and p.failed_generation is distinct from t.generation as is_under_way
@@ -280,7 +270,7 @@ $$;
 
 -- Claims pages that versions of this text template lack.
 create function public.claim_pages_to_build(p_text_template text, p_seconds integer, p_limit integer) returns text[]
-language sql set search_path = public, extensions as $$
+language sql as $$
   with unbuilt as materialized (
     select distinct o.material
     from index_version v join page_index_version f on f.fingerprint = v.knowledge
@@ -300,7 +290,7 @@ $$;
 -- {searches, seconds until the minute ends}. The principal is the hash of a key of /mcp, or the id of a project for all
 -- its endpoints: another key or endpoint does not reset the minute.
 create function public.consume_quota(p_principal text, p_wanted integer, p_per_minute integer) returns jsonb
-language plpgsql set search_path = public, extensions as $$
+language plpgsql as $$
 declare
   moment constant timestamptz := clock_timestamp();
   this_minute constant timestamptz := date_trunc('minute', moment);
@@ -327,7 +317,7 @@ create index refused_question_tool on public.refused_question (tool_id);
 
 -- Counts a question. Of each Tool, and of the library, the first p_most questions of a day are recorded.
 create function public.record_refused_question(p_tool uuid, p_question text, p_most integer, p_weak boolean) returns void
-language sql set search_path = public, extensions as $$
+language sql as $$
   with today as (
     select q.question from refused_question q
     where q.day = (now() at time zone 'utc')::date and q.tool_id is not distinct from p_tool
@@ -351,7 +341,7 @@ create table public.feedback (
 
 -- Counts what an agent said. The first p_most questions of a day are recorded; after them, explanations without a question.
 create function public.record_feedback(p_chunk text, p_question text, p_answered boolean, p_most integer) returns void
-language sql set search_path = public, extensions as $$
+language sql as $$
   with today as (
     select f.chunk_id, f.question from feedback f where f.day = (now() at time zone 'utc')::date and f.question <> ''
   )
@@ -366,8 +356,7 @@ language sql set search_path = public, extensions as $$
 $$;
 
 -- What was said most often: [{chunk_id, question, answered, unanswered}].
-create function public.feedback_counts(p_limit integer) returns jsonb
-language sql stable set search_path = public, extensions as $$
+create function public.feedback_counts(p_limit integer) returns jsonb language sql stable as $$
   select coalesce(jsonb_agg(to_jsonb(x) order by x.answered + x.unanswered desc, x.chunk_id, x.question), '[]') from (
     select f.chunk_id, f.question, sum(f.answered) as answered, sum(f.unanswered) as unanswered
     from feedback f group by f.chunk_id, f.question
@@ -377,8 +366,7 @@ $$;
 -- The most frequent questions, of these Tools or (null) of everything:
 -- [{tool_id, question, asked, weak, unanswered, first_day, last_day}]. `unanswered`: agents said that a result did not
 -- answer; of such a question the search itself may have refused nothing.
-create function public.refused_questions(p_tools uuid[], p_limit integer) returns jsonb
-language sql stable set search_path = public, extensions as $$
+create function public.refused_questions(p_tools uuid[], p_limit integer) returns jsonb language sql stable as $$
   select coalesce(jsonb_agg(to_jsonb(x) order by x.asked desc, x.last_day desc, x.question), '[]') from (
     select q.tool_id, q.question, greatest(sum(q.asked), sum(q.unanswered)) as asked, sum(q.weak) as weak,
       sum(q.unanswered) as unanswered, min(q.day) as first_day, max(q.day) as last_day
@@ -408,8 +396,7 @@ create table public.daily_count (
 );
 
 -- Adds what a worker has counted: [{day, project_id, key, name, total}], each row once.
-create function public.add_daily_counts(p_shard integer, p_counts jsonb) returns void
-language sql set search_path = public, extensions as $$
+create function public.add_daily_counts(p_shard integer, p_counts jsonb) returns void language sql as $$
   insert into daily_count as d (day, project_id, key, name, shard, total)
   select c.day, c.project_id, c.key, c.name, p_shard, c.total
   from jsonb_to_recordset(p_counts) as c(day date, project_id uuid, key text, name text, total bigint)
@@ -421,8 +408,7 @@ language sql set search_path = public, extensions as $$
 $$;
 
 -- Adds tokens, and returns the day's sum. With no tokens it writes nothing.
-create function public.add_tokens(p_kind text, p_tokens bigint) returns bigint
-language sql set search_path = public, extensions as $$
+create function public.add_tokens(p_kind text, p_tokens bigint) returns bigint language sql as $$
   with today as (
     select (now() at time zone 'utc')::date as day, 'tokens:' || p_kind as name
   ), added as (
@@ -438,8 +424,7 @@ $$;
 
 -- The last p_days: {days: {day: {name: total}},
 -- callers: [{project_id, project, key, asked, refused, weak}], the p_callers that asked most}.
-create function public.daily_counts(p_days integer, p_callers integer) returns jsonb
-language sql stable set search_path = public, extensions as $$
+create function public.daily_counts(p_days integer, p_callers integer) returns jsonb language sql stable as $$
   with since as (select (now() at time zone 'utc')::date - p_days as day),
   sums as (
     select c.day, c.name, sum(c.total) as total from daily_count c, since s where c.day > s.day group by c.day, c.name
@@ -462,8 +447,7 @@ $$;
 
 -- Deletes all days but the last p_days, questions of all but the last p_question_days (0 deletes all), and what was used of
 -- quotas in periods that are over, the longest of which is a day. Returns how many rows.
-create function public.delete_old_days(p_days integer, p_question_days integer) returns bigint
-language sql set search_path = public, extensions as $$
+create function public.delete_old_days(p_days integer, p_question_days integer) returns bigint language sql as $$
   with today as (
     select (now() at time zone 'utc')::date as day
   ), counts as (
@@ -491,8 +475,7 @@ create table public.daily_round (
 );
 
 -- Begins a round, or continues it: {place}; null if it has ended and began less than a day ago.
-create function public.begin_round(p_name text) returns jsonb
-language sql set search_path = public, extensions as $$
+create function public.begin_round(p_name text) returns jsonb language sql as $$
   insert into daily_round as r (name) values (p_name)
   on conflict (name) do update set place = '', began_at = now()
   where r.place is null and r.began_at < now() - interval '1 day';
@@ -508,8 +491,7 @@ $$;
 --   young: changed in the last p_settling seconds; under_way: a message about it will come soon
 create function public.recorded_objects(
   p_after text, p_limit integer, p_analyzer text, p_settling double precision
-) returns jsonb
-language sql stable set search_path = public, extensions as $$
+) returns jsonb language sql stable as $$
   select coalesce(jsonb_agg(jsonb_build_object('key', x.key, 'version_id', x.version_id, 'again', x.again,
     'under_way', awaits_message(x.work), 'young', x.at > now() - make_interval(secs => p_settling)) order by x.key), '[]')
   from (
@@ -539,7 +521,7 @@ $$;
 -- The rows of p_limit materials after p_after: {rows: {space: {row_id: material}}, lacking: [material], next}. `lacking`:
 -- a chunk has no row in a space.
 create function public.current_rows(p_after text, p_limit integer) returns jsonb
-language sql stable set search_path = public, extensions set enable_seqscan = off as $$
+language sql stable set enable_seqscan = off as $$
   with page as materialized (
     select m.material from material m where m.material > p_after order by m.material limit p_limit
   ), row as materialized (
@@ -558,8 +540,7 @@ $$;
 -- ---------------------------------------------------------------- garbage collection
 
 -- Deletes readings without chunks, of p_limit after p_after (a reading, a tab, its spelling): {deleted, next}.
-create function public.delete_unused_readings(p_after text, p_limit integer) returns jsonb
-language plpgsql set search_path = public, extensions as $$
+create function public.delete_unused_readings(p_after text, p_limit integer) returns jsonb language plpgsql as $$
 declare
   page reading[];
   n bigint;
@@ -582,7 +563,7 @@ end $$;
 -- Table, goes after one and a half times as long at the latest, and a vector of a deleted index version after half as long.
 -- A row that changes meanwhile has another ctid, and is left alone.
 create function public.delete_unused_texts(p_seconds integer, p_limit integer) returns bigint
-language sql set search_path = public, extensions set enable_seqscan = off as $$
+language sql set enable_seqscan = off as $$
   with old as (
     select now() - make_interval(secs => p_seconds / 2) as looked_at, now() - make_interval(secs => 1.5 * p_seconds) as gone_at
   ), answer as materialized (
@@ -630,7 +611,7 @@ $$;
 -- the generation is scanned. `unscanned`: no scan of the live version is recorded, although a Tool needs one. `coming`:
 -- chunks that are not stored yet, by their future doc id (sakuin.tables.index_names).
 create function public.recorded_rows(p_table uuid, p_fingerprint text, p_after jsonb, p_limit integer) returns jsonb
-language sql stable set search_path = public, extensions as $$
+language sql stable as $$
   with page as materialized (
     select c.id, c.pointer_hash, c.content_hash, c.chunk_index,
            c.turbopuffer_doc_id is not null and c.indexed_at is not null as stored,
@@ -657,8 +638,7 @@ language sql stable set search_path = public, extensions as $$
 $$;
 
 -- Continues from the generation of the store's rows: the records come from an older backup.
-create function public.raise_generation(p_table uuid, p_generation bigint) returns void
-language plpgsql set search_path = public, extensions as $$
+create function public.raise_generation(p_table uuid, p_generation bigint) returns void language plpgsql as $$
 begin
   perform from context_table t where t.id = p_table and t.generation < p_generation for update;
   if not found then return; end if;
@@ -677,8 +657,7 @@ create table public.orphaned_upload (
 );
 create index orphaned_upload_since on public.orphaned_upload (since);
 
-create function public.track_uploads() returns trigger
-language plpgsql security definer set search_path = public, extensions, pg_temp as $$
+create function public.track_uploads() returns trigger language plpgsql security definer as $$
 begin
   -- A signed upload address stays valid for some minutes after the Table is deleted.
   insert into orphaned_upload (folder, table_id) values ('tables/' || old.project_id || '/' || old.id || '/', old.id)
@@ -693,7 +672,7 @@ create trigger track_uploads_of_deleted after delete on public.context_table
 -- Folders to clean up, oldest first: [{folder, keep, gone}]; `keep` is the Table's present document. Those of deleted
 -- Tables are due after p_gone seconds; others after p_left, because a message may still import an upload.
 create function public.orphaned_uploads(p_gone integer, p_left integer, p_limit integer) returns jsonb
-language sql stable set search_path = public, extensions as $$
+language sql stable as $$
   select coalesce(jsonb_agg(
     jsonb_build_object('folder', x.folder, 'keep', x.data_key, 'gone', x.gone) order by x.since), '[]')
   from (
@@ -706,7 +685,7 @@ $$;
 -- Records that a folder was cleaned up except for p_keep. p_again: it has uploads that are too young. If the Table has
 -- another document by now, the folder stays due.
 create function public.record_upload_cleanup(p_folder text, p_keep text, p_again boolean) returns void
-language sql set search_path = public, extensions as $$
+language sql as $$
   update orphaned_upload l set since = now() where l.folder = p_folder and p_again;
   delete from orphaned_upload l where l.folder = p_folder and not p_again
     and not exists (select from context_table t where t.id = l.table_id and t.data_key is distinct from p_keep)
@@ -715,8 +694,7 @@ $$;
 -- ---------------------------------------------------------------- erasing a customer
 
 -- Erases a page that the bucket no longer has, with all that was made of its texts.
-create function public.erase_page(p_material text) returns void
-language plpgsql set search_path = public, extensions set enable_seqscan = off as $$
+create function public.erase_page(p_material text) returns void language plpgsql set enable_seqscan = off as $$
 declare
   r material;
   vectors jsonb;
@@ -745,7 +723,7 @@ end $$;
 
 -- Deletes the rows x of a table for which p_where is true, or with p_dry_run keeps them. Returns how many.
 create function public.erase_rows(p_table regclass, p_where text, p_dry_run boolean) returns bigint
-language plpgsql set search_path = public, extensions as $$
+language plpgsql as $$
 declare
   n bigint;
 begin
@@ -758,7 +736,7 @@ end $$;
 -- p_dry_run it counts. Returns {erased: {name: count}, left}. `left`: pages, and whether maintenance still deletes the project.
 -- Questions to the library name nobody, so with a folder all of them go.
 create function public.erase_records(p_folder text, p_prefix text, p_project uuid, p_limit integer, p_dry_run boolean)
-returns jsonb language plpgsql set search_path = public, extensions as $$
+returns jsonb language plpgsql as $$
 declare
   pages constant text[] := array(select m.material from material m where starts_with(m.material, p_folder || '/') order by 1);
   of_keys constant text := format('starts_with(normalize(x.key), %L)', p_prefix || p_folder || '/');
@@ -791,8 +769,7 @@ end $$;
 -- ---------------------------------------------------------------- sakuin doctor
 
 -- The versions of the applied migrations, as the Supabase CLI records them. Only the owner may read that record.
-create function public.applied_migrations() returns text[]
-language plpgsql stable security definer set search_path = public, extensions, pg_temp as $$
+create function public.applied_migrations() returns text[] language plpgsql stable security definer as $$
 begin
   return array(select m.version from supabase_migrations.schema_migrations m order by m.version);
 exception when undefined_table or invalid_schema_name then
@@ -802,8 +779,7 @@ end $$;
 -- What code relies on, as one hash: columns, constraints, indexes, triggers, policies, views, and functions with their
 -- text, owner, settings and callers. The same on each version of Postgres. Two databases with the same hash have the
 -- same schema, however they came to it; that of the database which the functions were built for is in their code.
-create function public.schema_digest() returns text
-language sql stable set search_path = pg_catalog as $$
+create function public.schema_digest() returns text language sql stable set search_path = pg_catalog as $$
   with ours as (
     select c.oid, c.relname, c.relkind from pg_class c
     where c.relnamespace = 'public'::regnamespace and c.relkind in ('r', 'p', 'v')
@@ -845,8 +821,7 @@ create table public.maintenance (
 );
 
 -- Records that a run ended. A message that is a day late is lost: SQS loses none, but an emulator that is killed does.
-create function public.mark_maintained() returns void
-language sql set search_path = public, extensions as $$
+create function public.mark_maintained() returns void language sql as $$
   update material set work = null where work ? 'since' and (work->>'until')::timestamptz < now() - interval '1 day';
   update authored_file set work = null where work ? 'since' and (work->>'until')::timestamptz < now() - interval '1 day';
   update context_table set work = null where work ? 'since' and (work->>'until')::timestamptz < now() - interval '1 day';
@@ -854,25 +829,21 @@ language sql set search_path = public, extensions as $$
 $$;
 
 -- {migrations: the applied ones, digest}
-create function public.schema_state() returns jsonb
-language sql stable set search_path = public, extensions as $$
+create function public.schema_state() returns jsonb language sql stable as $$
   select jsonb_build_object('migrations', applied_migrations(), 'digest', schema_digest())
 $$;
 
 -- {schema: schema_state, maintained_at}
-create function public.health_state() returns jsonb
-language sql stable set search_path = public, extensions as $$
+create function public.health_state() returns jsonb language sql stable as $$
   select jsonb_build_object('schema', schema_state(), 'maintained_at', (select m.ended_at from maintenance m))
 $$;
 
-create function public.database_bytes() returns bigint
-language sql stable set search_path = public, extensions as $$
+create function public.database_bytes() returns bigint language sql stable as $$
   select pg_database_size(current_database())
 $$;
 
 -- The learns.yml and synonyms.yml whose current version cannot be read: [{key, reason}].
-create function public.broken_files() returns jsonb
-language sql stable set search_path = public, extensions as $$
+create function public.broken_files() returns jsonb language sql stable as $$
   select coalesce(jsonb_agg(jsonb_build_object('key', f.key, 'reason', r.reason) order by f.key), '[]')
   from authored_file f join upload_result r on (r.key, r.version_id) = (f.key, f.version_id) and r.outcome = 'failed'
 $$;
@@ -880,8 +851,7 @@ $$;
 -- What `sakuin doctor` checks in the database, from the catalog alone: it answers without a right to any table.
 --   missing: tables, views and functions that the caller may not use; open: tables that a user's token could read or
 --   write past the API; vectors: type by column; extensions: schema and version by name; bytes: of the database
-create function public.database_state() returns jsonb
-language sql stable set search_path = public, extensions as $$
+create function public.database_state() returns jsonb language sql stable as $$
   select jsonb_build_object(
     'time', now(),
     'postgres', current_setting('server_version_num')::integer / 10000,
@@ -915,8 +885,7 @@ $$;
 
 -- {projects, tables, tools: {state: count}, errors: [{tool_id, name, project_id, table_id, last_error}]}, `errors` the
 -- first p_errors of Tools in an error.
-create function public.project_counts(p_errors integer) returns jsonb
-language sql stable set search_path = public, extensions as $$
+create function public.project_counts(p_errors integer) returns jsonb language sql stable as $$
   with tools as materialized (
     select o.id, o.name, o.project_id, o.table_id, coalesce(o.metadata->'search_index'->>'state', 'pending') as state,
            o.metadata->'search_index'->'last_error' as last_error
@@ -938,7 +907,7 @@ $$;
 -- of pages that an upload took much of, rows of material; competing: {count, keys: [{key, owner}]}; index: the parts of
 -- the live index version.
 create function public.attention(p_named integer, p_days integer, p_callers integer) returns jsonb
-language sql stable set search_path = public, extensions as $$
+language sql stable as $$
   with collapsed as materialized (
     select m.* from material m
     where m.status <> 'deleted' and (m.collapse->>'at')::timestamptz > now() - interval '90 days'

@@ -19,7 +19,8 @@ end $$;
 grant sakuin_member to postgres;
 grant usage on schema public to sakuin_member;
 
--- A table in a caller's pg_temp is found last, and by the roles of the API never made.
+-- All functions find the same tables, whoever calls them. A table in a caller's pg_temp is found last, and by the roles of
+-- the API never made.
 do $$
 declare
   f regprocedure;
@@ -125,6 +126,7 @@ begin
     'check_node', 'create_tool', 'read_tool', 'list_tools', 'change_tool', 'reindex_tool', 'delete_tool',
     'create_mcp', 'read_mcp', 'list_mcps', 'bind_tool', 'unbind_tool', 'rotate_mcp', 'change_mcp', 'delete_mcp'
   ]::regproc[] loop
+    execute format('alter function %s security definer', f::regprocedure);
     execute format('alter function %s owner to sakuin_member', f::regprocedure);
   end loop;
   revoke create on schema public from sakuin_member;
@@ -160,3 +162,5 @@ alter default privileges in schema public revoke all on sequences from anon, aut
 alter default privileges in schema public revoke all on functions from anon, authenticated, service_role;
 alter default privileges in schema public grant select, insert, update, delete on tables to service_role;
 alter default privileges in schema public grant execute on functions to service_role;
+
+reset search_path;
