@@ -2,80 +2,25 @@
 
 import re
 from collections import Counter
+from pathlib import Path
 
 import pytest
 from sakuin.errors import Misconfigured
 from sakuin.language.analysis import analyze, term_counts
-from sakuin.language.model import LexiconEntries
-from sakuin.language.questions.query_analysis import analyze_query
 from sakuin.language.vocabulary import NO_VOCABULARY, longest_mentions, parse_vocabulary, vocabulary_of
 from sakuin.language.vocabulary_files import vocabulary_id
 
+from tests.snapshots import Case, cases, compare
+
 MATHEMATICS = vocabulary_of("school-mathematics")
 
-TWINS = [
-    ("cross-multiplication", "たすきがけ", "たすき掛け", "襷掛け", "タスキガケ"),
-    ("quadratic-formula", "解の公式", "二次方程式の公式", "2次方程式の解の公式", "the quadratic formula"),
-    ("pythagorean-theorem", "三平方の定理", "ピタゴラスの定理", "Pythagorean theorem", "Pythagoras' theorem"),
-    ("discriminant", "判別式", "D=b²-4ac", "b^{2}-4ac", "discriminants"),
-    ("gradient", "グラフの傾き", "変化の割合", "slope", "gradient", "rate of change"),
-    ("completing-the-square", "平方完成", "完全平方", "completing the square", "complete the square"),
-    ("simultaneous-equations", "連立方程式", "simultaneous equations", "system of equations"),
-    ("similar-triangles", "相似な三角形", "similar triangles"),
-    ("arithmetic-sequence", "等差数列", "arithmetic sequences", "arithmetic progression"),
-    ("permutation", "順列", "permutations"),
-    ("factoring", "因数分解", "factorisation", "factorization", "factoring"),
-    ("square-root", "平方根", "√2", "ルート2", r"\sqrt{2}", "square root"),
-    ("boxplot", "箱ひげ図", "box-and-whisker plot", "box plots"),
-]
+CONCEPTS = Path(__file__).with_name("concepts.yaml")
 
 
-@pytest.mark.parametrize("spellings", TWINS, ids=lambda spellings: spellings[0])
-def test_every_spelling_names_its_concept(spellings: tuple[str, ...]) -> None:
-    name, *ways = spellings
-    assert [way for way in ways if f"#{name}" not in term_counts(analyze(way, mathematics=True), MATHEMATICS)] == []
-
-
-@pytest.mark.parametrize(
-    ("english", "japanese"),
-    [
-        ("circumference", "円周"),
-        ("diameter", "直径"),
-        ("orthocenter", "垂心"),
-        ("intermediate value theorem", "中間値の定理"),
-        ("quotient rule", "商の微分"),
-        ("half-angle formula", "半角の公式"),
-        ("supplementary angle", "補角の公式"),
-        ("angle of depression", "俯角"),
-        ("empty set", "空集合"),
-        ("universal set", "全体集合"),
-        ("zero vector", "零ベクトル"),
-        ("directrix", "準線"),
-        ("last term", "末項"),
-        ("lateral area", "側面積"),
-        ("standard score", "偏差値"),
-        ("pie chart", "円グラフ"),
-    ],
-)
-def test_of_two_things_that_are_taught_together_each_has_its_own_name(english: str, japanese: str) -> None:
-    (step,) = [step for step in analyze_query(english, LexiconEntries(), MATHEMATICS).steps if step.rule == "english"]
-    assert step.read_as == MATHEMATICS.canonical(japanese)
-
-
-@pytest.mark.parametrize(
-    ("text", "absent"),
-    [
-        ("反比例のグラフ", "#proportion"),
-        ("アナログ", "#logarithm"),
-        ("分解する", "#solution"),
-        ("abcd", "#discriminant"),
-        ("ベクトルグラフィックス", "#graph"),
-        ("costume", "#cosine"),
-        ("1000円", "#circle"),
-    ],
-)
-def test_a_piece_of_another_word_names_nothing(text: str, absent: str) -> None:
-    assert absent not in term_counts(analyze(text), MATHEMATICS)
+@pytest.mark.parametrize("case", cases(CONCEPTS), ids=lambda case: case["text"])
+def test_a_text_names_the_concepts_that_it_named(case: Case) -> None:
+    terms = term_counts(analyze(case["text"], mathematics=True), MATHEMATICS)
+    compare(CONCEPTS, case, [term for term in terms if term.startswith("#")])
 
 
 def test_a_text_names_what_stands_within_a_longer_name_and_a_question_only_the_longest() -> None:

@@ -1,0 +1,36 @@
+"""Cases with their answers in a YAML file beside the tests.
+
+`WRITE=1 python -m pytest -n 0 FILE` stores the answers of now. Read the diff before you commit it.
+"""
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+Case = Mapping[str, Any]
+WRITE = bool(os.environ.get("WRITE"))
+
+
+class _Values(yaml.CSafeDumper):
+    """Writes a value that is there twice two times."""
+
+    def ignore_aliases(self, _value: object) -> bool:
+        return True
+
+
+def cases(file: Path) -> list[Case]:
+    """Returns the cases of a file. Each is what is asked, with its stored `answer`."""
+    stored: list[Case] = yaml.load(file.read_text("utf-8"), yaml.CSafeLoader)
+    return stored
+
+
+def compare(file: Path, case: Case, answer: object) -> None:
+    """Fails if the answer is not the stored one; with WRITE, stores it."""
+    if WRITE:
+        stored = [{**each, "answer": answer} if each == case else each for each in cases(file)]
+        form: Any = {"allow_unicode": True, "sort_keys": False, "width": 118, "default_flow_style": None}
+        file.write_text(yaml.dump(stored, Dumper=_Values, **form), "utf-8")
+    assert answer == (answer if WRITE else case.get("answer"))
