@@ -72,7 +72,7 @@ def test_no_question_is_asked_twice_and_the_halves_are_alike_in_every_category(n
 
 
 def test_no_held_out_question_stands_in_another_test_or_in_a_document() -> None:
-    files = [*ROOT.glob("tests/**/*.py"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("*.md")]
+    files = [*ROOT.glob("tests/**/*.py"), *ROOT.glob("tests/**/*.yaml"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("*.md")]
     texts = {file.relative_to(ROOT).as_posix(): file.read_text("utf-8") for file in files}
     held_out = {label["query"] for name in FILES for label in labels(name) if label["half"] == "held-out"}
     dev = {label["query"] for name in FILES for label in labels(name)} - held_out
