@@ -2,8 +2,6 @@
 
 import signal
 import threading
-import time
-from collections import deque
 from collections.abc import Callable, Mapping
 from concurrent.futures import Future
 from dataclasses import dataclass, field
@@ -15,7 +13,6 @@ import httpx
 from rich.console import Console
 from rich.text import Text
 from sakuin.errors import SakuinError
-from sakuin_cli.client import DeploymentClient
 from sakuin_cli.commands.search import show_answer
 from sakuin_cli.connections import deployment_of
 from sakuin_cli.settings import CommandSettings
@@ -38,8 +35,6 @@ FIRST_CALL_S = 90
 HOW_OFTEN_S = 0.2
 FAILURES_SHOWN_S = 3.0
 RUNS_AGAIN = "the stack runs again"
-# A restart does not help a stack whose programs end so often within this time.
-DEATHS, WITHIN_S = 5, 60.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,10 +64,10 @@ def up(options: Options, *, output: Terminal, progress: Console) -> int:
         with claimed(folder, fresh=options.fresh) as ended, FrontDoor().served(options.port) as front:
             if ended:
                 progress.print(f"ended programs of an earlier run: {', '.join(ended)}")
-            runs, deaths = _Runs(folder, options, stop, output, progress, front), Deaths()
+            runs = _Runs(folder, options, stop, output, progress, front)
             try:
                 while not stop.is_set():
-                    _run_again(runs, deaths)
+                    _run(runs)
             finally:
                 (folder / "env").unlink(missing_ok=True)
     except Stopped:
@@ -83,28 +78,14 @@ def up(options: Options, *, output: Terminal, progress: Console) -> int:
     return 0
 
 
-def _run_again(runs: "_Runs", deaths: "Deaths") -> None:
+def _run(runs: "_Runs") -> None:
     try:
         runs.run()
     except ServiceDied as death:
+        # A restart does not help a stack that has never run.
         if runs.is_first:
             raise
-        deaths.note(death)
         runs.progress.print(f"{death}\nrestarting the stack")
-
-
-@dataclass(slots=True)
-class Deaths:
-    """The times of the last deaths of programs; a restart does not help if they come too often."""
-
-    clock: Callable[[], float] = time.monotonic
-    times: deque[float] = field(default_factory=lambda: deque(maxlen=DEATHS))
-
-    def note(self, death: ServiceDied) -> None:
-        """Notes a death; raises it if it is one too many."""
-        self.times.append(self.clock())
-        if len(self.times) == DEATHS and self.times[-1] - self.times[0] < WITHIN_S:
-            raise death
 
 
 @dataclass(slots=True)
@@ -196,24 +177,12 @@ def _reconcile(environment: Mapping[str, str], show: Callable[[str], None]) -> N
     """Repairs differences between the index and its sources, after the emulator has lost its queues."""
     client = deployment_of(CommandSettings.read(environment))
     try:
-        show(repaired(client))
+        count = sum(len(page) for kind in ("keys", "tables") for page in client.reconcile(kind, dry_run=False))
+        show(f"compared the index with its sources: {count} differences repaired")
     except SakuinError as error:
         show(f"the index could not be compared with the bucket: {error}")
     finally:
         client.http.close()
-
-
-def repaired(client: DeploymentClient) -> str:
-    """Repairs differences as `sakuin reconcile` does; returns a sentence about it.
-
-    If most pages are missing from the bucket, none is removed from the index: only the command does that.
-    """
-    gone = sum(one["rule"] == "gone" for page in client.reconcile("keys", dry_run=True) for one in page)
-    pages = sum(client.call("GET", "status")["materials"].values())
-    kinds = ["tables"] if gone > 1 and gone * 2 > pages else ["keys", "tables"]
-    count = sum(len(page) for kind in kinds for page in client.reconcile(kind, dry_run=False))
-    held_back = f"; {gone} of {pages} pages are not in the bucket: `sakuin reconcile` removes them from the index"
-    return f"compared the index with its sources: {count} differences repaired{held_back * (len(kinds) == 1)}"
 
 
 def _projects(stack: Stack, folder: Path, *, samples: bool) -> None:

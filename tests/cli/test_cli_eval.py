@@ -112,17 +112,6 @@ def test_two_saved_runs_are_compared_and_a_lost_answer_costs_the_exit_code(fille
     assert filled.sakuin("eval", "--compare", file, before).code == 1
 
 
-def test_two_deployments_are_compared_by_their_data_folders(filled: Operator) -> None:
-    for name in ("one", "other"):
-        filled.file(f"{name}/env", f"SAKUIN_URL={filled.deployment.url}\nSAKUIN_ADMIN_KEY={ADMIN_KEY}\n".encode())
-    folders = (filled.folder / "one", filled.folder / "other")
-    shown = filled.sakuin(
-        "eval", labels(filled, RIGHT, OFF), "--compare", *folders, "--json", SAKUIN_URL="http://127.0.0.1:9"
-    )
-    assert (shown.code, shown.document["questions"], shown.document["changed"]) == (0, 2, [])
-    assert filled.sakuin("eval", "--compare", *folders).code == 1
-
-
 def changed(operator: Operator, **members: object) -> Answer:
     """The deployment's own explanations, with other `members`; it has no Search Tools."""
 

@@ -4,8 +4,6 @@ import json
 from collections.abc import Iterator
 
 import pytest
-from sakuin_cli import terminal
-from sakuin_cli.site import watch as following
 
 from tests.builders import a_page
 from tests.cli.conftest import Operator
@@ -15,15 +13,13 @@ TWO = {"rule-stays": "stays: one", "tip-goes": "goes: two"}
 
 def watched(operator: Operator, monkeypatch: pytest.MonkeyPatch, *arguments: str, saves: Iterator[None]) -> list[str]:
     """The lines of `sakuin watch` on the folder `site`; each step of `saves` is a save."""
-    monkeypatch.setattr(following, "saved", lambda _folders: saves)
+    monkeypatch.setattr("sakuin_cli.commands.authors.watch.saved", lambda _folders: saves)
     run = operator.sakuin("watch", operator.folder / "site", *arguments)
     assert run.code == 0, run
     return run.out.splitlines()
 
 
-def test_a_saved_page_is_indexed_and_its_changes_are_printed(
-    operator: Operator, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_was_saved_is_pushed_and_nothing_else(operator: Operator, monkeypatch: pytest.MonkeyPatch) -> None:
     operator.file("site/x.html", a_page(TWO))
     operator.file("site/same.html", a_page({"rule-same": "same: one"}))
 
@@ -39,18 +35,19 @@ def test_a_saved_page_is_indexed_and_its_changes_are_printed(
 
     lines = watched(operator, monkeypatch, saves=saves())
     after = lines[lines.index(f"watching {operator.folder}/site; Ctrl-C ends it") + 1 :]
-    assert [line.rpartition("  (")[0] for line in after] == [
-        "✓ new: 1 explanation, 2 words lost  + t",
-        "✓ x: 2 explanations  + def-new  ~ rule-stays  - tip-goes",
-        "✗ broken: 0 explanations  The file is empty. Upload the built page again.",
-        "! same  it is gone here, and stays in the library without --delete",
+    assert [line.partition(": ")[0].rpartition(", in ")[0] or line.partition(": ")[0] for line in after] == [
+        *("! new", "  x", "2 of 2 pages searchable, 3 explanations"),
+        f"✗ {operator.folder}/site/broken.html  The file is empty. Upload the built page again.",
+        "! In the library, and not in your folders",
+        "0 of 1 pages searchable, 0 explanations",
     ]
     assert operator.sakuin("chunk", "x#def-new", "--json").document["chunk"]["title"] == "new"
 
 
-def test_what_is_deleted_here_goes_when_asked_and_each_change_is_a_line_of_json(
+def test_what_is_deleted_here_goes_when_asked_and_each_push_is_a_line_of_json(
     operator: Operator, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    operator.deployment.put("theirs.html", a_page(TWO, title="theirs"))
     operator.file("site/x.html", a_page(TWO))
     operator.file("site/y.html", a_page({"rule-y": "y: one"}))
 
@@ -61,12 +58,10 @@ def test_what_is_deleted_here_goes_when_asked_and_each_change_is_a_line_of_json(
         (operator.folder / "site/x.html").unlink()
         yield
 
-    lines = watched(operator, monkeypatch, "--delete", "--json", saves=saves())
-    push, failure, *changes = map(json.loads, lines)
+    push, failure, change = map(json.loads, watched(operator, monkeypatch, "--delete", "--json", saves=saves()))
     assert (push["pushed"], list(failure)) == (2, ["error"])
-    outcomes = [(one["material"], one["outcome"], one["changed"], one["removed"]) for one in changes]
-    assert outcomes == [("y", "applied", ["rule-y"], []), ("x", "applied", [], ["rule-stays", "tip-goes"])]
-    assert operator.deployment.keys() == ["y.html"]
+    assert ([page["material"] for page in change["pages"]], change["deleted"]) == (["y"], ["x.html"])
+    assert operator.deployment.keys() == ["theirs.html", "y.html"]
 
 
 def test_a_whole_library_is_exactly_the_folder(operator: Operator, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -85,22 +80,22 @@ def test_a_whole_library_is_exactly_the_folder(operator: Operator, monkeypatch: 
     watched(operator, monkeypatch, "--whole", saves=iter(()))
 
 
-def test_a_learns_file_may_lose_what_this_site_wrote_and_nothing_else(
+def test_the_first_push_alone_compares_the_entries_of_a_learns_file(
     operator: Operator, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     operator.deployment.put("learns.yml", b"other: {rule-o: [x]}")
     operator.file("site/x.html", a_page(TWO))
+    operator.file("site/learns.yml", b"x: {rule-stays: [y]}")
 
     def saves() -> Iterator[None]:
-        operator.file("site/learns.yml", b"x: {rule-stays: [y]}")
-        yield
         operator.file("site/learns.yml", b"x: {rule-stays: [y]}\nother: {rule-o: [x]}")
         yield
         operator.file("site/learns.yml", b"x: {rule-stays: [z]}")
         yield
 
     lines = watched(operator, monkeypatch, "--json", saves=saves())
-    assert [json.loads(line)["outcome"] for line in lines[1:]] == ["not_uploaded", "applied", "applied"]
+    outcomes = [json.loads(line)["learns_files"][0]["outcome"] for line in lines]
+    assert outcomes == ["not_uploaded", "applied", "applied"]
 
 
 def test_a_saved_page_that_loses_many_explanations_stays_here(
@@ -116,19 +111,5 @@ def test_a_saved_page_that_loses_many_explanations_stays_here(
         yield
 
     refused, pushed = map(json.loads, watched(operator, monkeypatch, "--json", saves=saves())[1:])
-    assert (refused["outcome"], pushed["outcome"]) == ("not_uploaded", "applied")
-    assert refused["reason"].startswith("x would lose 9 of its 9 explanations: #rule-0, ")
-
-
-def test_without_a_terminal_a_slow_save_is_a_line_now_and_then(
-    operator: Operator, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    operator.file("site/x.html", a_page(TWO))
-
-    def saves() -> Iterator[None]:
-        monkeypatch.setattr(terminal, "LINE_SECONDS", 0.001)
-        operator.file("site/x.html", a_page({"rule-stays": "stays: another"}))
-        yield
-
-    monkeypatch.setattr(following, "saved", lambda _folders: saves())
-    assert "Waiting for the answer …, 0 s\n" in operator.sakuin("watch", operator.folder / "site").err
+    assert (refused["pushed"], pushed["pushed"]) == (0, 1)
+    assert refused["failed"][0]["reason"].startswith("x would lose 9 of its 9 explanations: #rule-0, ")

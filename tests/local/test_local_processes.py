@@ -17,7 +17,6 @@ from moto import mock_aws
 from sakuin_local.aws.failures import FailedInvocations, reason_of
 from sakuin_local.errors import LocalError, ServiceDied, Stopped
 from sakuin_local.processes import Programs, Running, end_leftovers
-from sakuin_local.up import DEATHS, WITHIN_S, Deaths, repaired
 
 from tests.awaiting import awaited
 
@@ -174,45 +173,3 @@ def test_each_failed_invocation_has_one_line(logs: Logs) -> None:
 def test_a_function_that_cannot_start_says_why() -> None:
     assert reason_of(IMPORT) == "ModuleNotFoundError: No module"
     assert reason_of(WELL) is None
-
-
-@pytest.mark.parametrize(("pause", "is_raised"), [(1.0, True), (WITHIN_S / (DEATHS - 1), False)])
-def test_a_program_that_keeps_ending_ends_the_stack(pause: float, is_raised: bool) -> None:
-    now = [0.0]
-    deaths, death = Deaths(clock=lambda: now[0]), ServiceDied("engine ended (exit code 1)")
-    for _ in range(DEATHS - 1):
-        deaths.note(death)
-        now[0] += pause
-    if is_raised:
-        with pytest.raises(ServiceDied, match="engine ended"):
-            deaths.note(death)
-    else:
-        deaths.note(death)
-
-
-@dataclass
-class Deployment:
-    """A deployment of `pages` pages, of which so many are not in the bucket, with one more difference of each kind."""
-
-    gone: int
-    pages: int
-    repaired: list[str] = field(default_factory=list)
-
-    def reconcile(self, kind: str, *, dry_run: bool) -> Iterator[list[dict[str, str]]]:
-        rules = [*["gone"] * self.gone, "missing"] if kind == "keys" else ["lost"]
-        self.repaired += [] if dry_run else rules
-        yield from ([{"rule": rule}] for rule in rules)
-
-    def call(self, _method: str, _path: str) -> dict[str, Any]:
-        return {"materials": {"ready": self.pages - 1, "failed": 1}}
-
-
-@pytest.mark.parametrize(
-    ("gone", "pages", "is_held_back"), [(0, 9, False), (1, 1, False), (5, 10, False), (6, 10, True), (2, 3, True)]
-)
-def test_a_bucket_without_most_of_its_pages_does_not_empty_the_index(gone: int, pages: int, is_held_back: bool) -> None:
-    deployment: Any = Deployment(gone, pages)
-    said = repaired(deployment)
-    assert deployment.repaired == (["lost"] if is_held_back else [*["gone"] * gone, "missing", "lost"])
-    assert said.startswith(f"compared the index with its sources: {len(deployment.repaired)} differences repaired")
-    assert (f"{gone} of {pages} pages are not in the bucket: `sakuin reconcile`" in said) == is_held_back

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from sakuin.errors import Invalid
 
-from sakuin_cli.connections import deployment, deployment_of
+from sakuin_cli.connections import deployment
 from sakuin_cli.files import read_text
 from sakuin_cli.options import DataOption, IndexOption, JsonOption
 from sakuin_cli.terminal import reporting_errors
@@ -33,7 +33,8 @@ def eval(
             "--compare",
             metavar="A B",
             exists=True,
-            help="Name each question whose answer differs: two saved runs (--json), or data folders of deployments.",
+            dir_okay=False,
+            help="Name each question whose answer differs between two saved runs (--json).",
         ),
     ] = None,
     tool: Annotated[
@@ -59,15 +60,14 @@ def eval(
     """
     from sakuin_cli.evaluation.figures import bound_of, figures, missed
 
-    asked = {"tool": tool, "k": k, "index": index}
     if compare:
-        _compare(compare, file, as_json, asked)
+        _compare(compare, as_json)
     with reporting_errors(as_json) as terminal:
         bounds = [
             *(bound_of("min", text) for text in at_least or ()),
             *(bound_of("max", text) for text in at_most or ()),
         ]
-        run = _run(terminal, file, deployment(data), asked)
+        run = _run(terminal, file, deployment(data), tool=tool, k=k, index=index)
         means = figures(run.answers, k)
         failed = [answer for answer in run.answers if answer.failure(k)]
         below = missed(bounds, means)
@@ -84,7 +84,7 @@ def eval(
     raise typer.Exit(1 if run.bad_lines or (below if bounds else failed) else 0)
 
 
-def _run(terminal: "Terminal", file: Path | None, client: "DeploymentClient", asked: dict[str, Any]) -> "Run":
+def _run(terminal: "Terminal", file: Path | None, client: "DeploymentClient", **options: Any) -> "Run":
     """Asks a deployment the questions of a file."""
     from dataclasses import replace
 
@@ -95,30 +95,20 @@ def _run(terminal: "Terminal", file: Path | None, client: "DeploymentClient", as
         raise Invalid("Name a FILE with questions")
     questions, bad = questions_in(file)
     with terminal.progress("asked") as on_progress:
-        run = ask_all(client, questions, **asked, on_progress=on_progress)
+        run = ask_all(client, questions, **options, on_progress=on_progress)
     return replace(run, bad_lines=tuple(sorted((*bad, *run.bad_lines), key=lambda each: each.line)))
 
 
-def _compare(operands: tuple[Path, Path], file: Path | None, as_json: bool, asked: dict[str, Any]) -> None:
-    """Compares two saved runs, or the answers of two deployments to the questions of a file; ends the command."""
+def _compare(files: tuple[Path, Path], as_json: bool) -> None:
+    """Compares two saved runs; ends the command."""
     from sakuin_cli.evaluation.comparison import compared
     from sakuin_cli.evaluation.run import run_in
 
     with reporting_errors(as_json) as terminal:
-        before, after = (
-            _run(terminal, file, _deployment_in(operand), asked) if operand.is_dir() else run_in(read_text(operand))
-            for operand in operands
-        )
+        before, after = (run_in(read_text(file)) for file in files)
         comparison = compared(before, after)
     if as_json:
         terminal.document(comparison.as_json())
     else:
         terminal.print(comparison.markdown().rstrip())
     raise typer.Exit(1 if comparison.lost else 0)
-
-
-def _deployment_in(folder: Path) -> "DeploymentClient":
-    """Returns a client of the deployment whose settings are in a data folder, whatever the environment says."""
-    from sakuin_cli.settings import CommandSettings, environment
-
-    return deployment_of(CommandSettings.read(environment({}, folder, here=folder)))

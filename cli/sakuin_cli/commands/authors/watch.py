@@ -1,8 +1,11 @@
-"""`sakuin watch`: indexes pages when they are saved."""
+"""`sakuin watch`: pushes what changed when files are saved."""
 
 import json
 import time
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -11,10 +14,11 @@ from sakuin.errors import SakuinError
 from sakuin_cli.commands.authors.push import plan_push, push_plan
 from sakuin_cli.connections import library_of, settings_of
 from sakuin_cli.options import DataOption, FolderArgument, JsonOption, PrefixOption, TimeoutOption
-from sakuin_cli.terminal import Terminal, counted, reporting_errors
+from sakuin_cli.terminal import Terminal, reporting_errors
 
 if TYPE_CHECKING:
-    from sakuin_cli.rest import Record
+    from sakuin_cli.site.plan import Plan
+    from sakuin_cli.site.report import Document
 
 
 def watch(
@@ -28,47 +32,54 @@ def watch(
     as_json: JsonOption = False,
     data: DataOption = None,
 ) -> None:
-    """Push a folder, then index each page when it is saved and print what changed; Ctrl-C ends it.
+    """Push a folder, then what changed whenever files are saved; Ctrl-C ends it.
 
-    With --json it prints one line for the push and one for each changed file.
+    With --json it prints a line for each push.
     """
     with reporting_errors(as_json) as terminal:
         from sakuin_cli.site.config import config_file, site_of
-        from sakuin_cli.site.report import show_push
-        from sakuin_cli.site.watch import Follower, saved
 
         site = site_of([folder] if folder else None, prefix)
         if whole and site.prefix:
             raise typer.BadParameter("It needs no --prefix", param_hint="--whole")
         settings = settings_of(data)
-        library, selectors = library_of(settings), settings.box_selectors
-        began = time.monotonic()
-        plan = plan_push(site, library, selectors, replace=whole, delete=whole, whole=whole, lose=whole)
-        document = push_plan(terminal, plan, library, delete=whole, seconds=timeout, began=began)
-        follower = Follower(library, selectors, site, delete or whole, timeout, whole, terminal.waiting)
-        follower.remember()
-        if as_json:
-            typer.echo(json.dumps(document, ensure_ascii=False))
-        else:
-            show_push(terminal, document)
+        library = library_of(settings)
+        planned = partial(plan_push, site, library, settings.box_selectors, whole=whole, lose=whole)
+        pushed = partial(push_plan, terminal, library=library, seconds=timeout)
+        plan = planned(replace=whole, delete=whole)
+        _show(terminal, pushed(plan, delete=whole, began=time.monotonic()))
+        if not as_json:
             terminal.print(f"watching {site.paths[0]}; Ctrl-C ends it")
         files = [file for path in site.paths if (file := config_file(path.resolve()))]
-        follower.follow(saved((*site.paths, *files)), partial(show_change, terminal), partial(_show_error, terminal))
+        keys = set(plan.states)
+        for _ in saved((*site.paths, *files)):
+            began = time.monotonic()
+            try:
+                # The first push has compared the entries of a learns.yml with those of the library.
+                plan = planned(replace=True, delete=delete or whole)
+                gone = () if not (delete or whole) else plan.gone if whole else keys.intersection(plan.gone)
+                changed = replace(_changed(plan), gone=tuple(gone))
+                if changed.uploads.files or gone:
+                    _show(terminal, pushed(changed, delete=True, began=began))
+                keys |= set(plan.states)
+            except SakuinError as error:
+                _show_error(terminal, error)
 
 
-def show_change(terminal: Terminal, row: "Record") -> None:
-    """Prints what became of a file: + rule-a (new)  ~ rule-b (changed)  - tip-c (gone)."""
+def _changed(plan: "Plan") -> "Plan":
+    """Returns the plan without the files that the library has; pages that would lose much stay here."""
+    files = tuple(one for one in plan.uploads.files if plan.states.get(one.key) != "unchanged")
+    losses = {key: f"{loss}. `sakuin push --yes` pushes it" for key, loss in plan.losses.items()}
+    return replace(plan, uploads=replace(plan.uploads, files=files), refused={**plan.refused, **losses}, losses={})
+
+
+def _show(terminal: Terminal, document: "Document") -> None:
+    from sakuin_cli.site.report import show_push
+
     if terminal.as_json:
-        typer.echo(json.dumps(row, ensure_ascii=False))
-        return
-    what = "" if row["explanations"] is None else f": {counted(row['explanations'], 'explanation')}"
-    what += f", {counted(row['lost'], 'word')} lost" if row["lost"] else ""
-    signs = (("+", "added"), ("~", "changed"), ("-", "removed"))
-    anchors = "".join(f"  {sign} {anchor}" for sign, name in signs for anchor in row[name])
-    is_done = row["outcome"] in ("applied", "superseded")
-    sign = ("✓", "green") if is_done else ("!", "yellow") if row["outcome"] == "kept" else ("✗", "red")
-    deleted, reason = " deleted" if row["deleted"] else "", f"  {row['reason']}" if row["reason"] else ""
-    terminal.line(*sign, f"{row['material']}{deleted}{what}{anchors}{reason}  ({row['seconds']:.1f} s)")
+        typer.echo(json.dumps(document, ensure_ascii=False))
+    else:
+        show_push(terminal, document)
 
 
 def _show_error(terminal: Terminal, error: SakuinError) -> None:
@@ -76,3 +87,14 @@ def _show_error(terminal: Terminal, error: SakuinError) -> None:
         typer.echo(json.dumps({"error": str(error)}, ensure_ascii=False))
     else:
         terminal.line("✗", "red", f"{error}. The next save tries again")
+
+
+def saved(folders: Iterable[Path]) -> Iterator[object]:
+    """Yields after files below the folders were saved and nothing has changed for half a second; ends with Ctrl-C."""
+    from watchfiles import watch as changes
+
+    try:
+        # A generator may delete and write a whole site.
+        yield from changes(*folders, debounce=5000, step=500)
+    except KeyboardInterrupt:
+        return
