@@ -5,6 +5,8 @@ from typing import Any
 
 from hypothesis import strategies as st
 
+from tests.hostile.pages import INPUTS
+
 # Signs that rules, parsers and stores look at, beside any others.
 SIGNS = (
     "".join(map(chr, range(0x20)))
@@ -25,29 +27,19 @@ any_text = st.one_of(
     text, st.text(alphabet=st.characters(), max_size=20), st.text(alphabet="a\ud800\udc00\0", max_size=8)
 )
 
-_TAGS = (
-    *("div", "p", "span", "section", "h1", "h2", "h6", "ul", "ol", "li", "dl", "dt", "dd", "table", "tr", "td"),
-    *("th", "a", "b", "sup", "sub", "pre", "svg", "math", "annotation", "script", "style", "template", "noscript"),
-    *("iframe", "title", "summary", "details", "figure", "figcaption", "img", "br", "meta", "body", "html", "head"),
-    *("select", "plaintext", "!--"),
-)
-_NAMES = (
-    *("id", "class", "title", "style", "href", "hidden", "aria-hidden", "alt", "type", "name", "content", "start"),
-    "data-title",
-)
 _VALUES = st.one_of(
     st.sampled_from(
         ("rule-a", "ex-1", "def-解", "tip-x", "rule-box", "katex", "badge", "display:none", "#rule-a", "math/tex")
     ),
     text,
 )
-_attribute = st.tuples(st.sampled_from(_NAMES), _VALUES, st.sampled_from(('"', "'", ""))).map(
+_attribute = st.tuples(st.sampled_from(INPUTS["attributes"]), _VALUES, st.sampled_from(('"', "'", ""))).map(
     lambda given: f" {given[0]}={given[2]}{given[1]}{given[2]}"
 )
-_opening = st.tuples(st.sampled_from(_TAGS), st.lists(_attribute, max_size=3)).map(
+_opening = st.tuples(st.sampled_from(INPUTS["tags"]), st.lists(_attribute, max_size=3)).map(
     lambda given: f"<{given[0]}{''.join(given[1])}>"
 )
-_closing = st.sampled_from(_TAGS).map(lambda name: f"</{name}>")
+_closing = st.sampled_from(INPUTS["tags"]).map(lambda name: f"</{name}>")
 _entity = st.sampled_from(
     ("&amp;", "&#0;", "&#xD800;", "&nbsp;", "&x;", "&#x202e;", "<![CDATA[", "]]>", "<!DOCTYPE x [", "-->", "<?")
 )
@@ -95,20 +87,10 @@ steps = st.one_of(
 )
 pointers = st.one_of(st.lists(steps, max_size=4).map(lambda given: "".join(f"/{step}" for step in given)), any_text)
 
-_MEMBERS = (
-    *("Records", "s3", "object", "bucket", "key", "name", "sequencer", "versionId", "eventName", "Event"),
-    *("reindex", "recheck", "material", "index", "embed", "chunks", "detail", "detail-type", "project_id"),
-    *("table_id", "generation", "skip", "attempt", "jsonrpc", "id", "method", "params", "arguments", "query"),
-    *("top_k", "cursor", "_meta", "type", "table", "record", "old_record"),
-)
-_KNOWN = (
-    *("2.0", "tools/call", "tools/list", "initialize", "ping", "search_knowledge", "get_chunk_by_id"),
-    *("list_concepts", "search", "ObjectCreated:Put", "ObjectRemoved:Delete", "s3:TestEvent", "0A", "a.html", "v1"),
-    *("null", "TableUpdated", "UPDATE", "tool", "2026-07-28", "2025-03-26", "context_table"),
-    *("notifications/initialized", "11111111-2222-3333-4444-555555555555"),
-)
 messages: st.SearchStrategy[Any] = st.recursive(
-    st.one_of(st.sampled_from(_KNOWN), _scalars, st.integers(-1, 60)),
-    lambda each: st.one_of(st.dictionaries(st.sampled_from(_MEMBERS), each, max_size=5), st.lists(each, max_size=4)),
+    st.one_of(st.sampled_from(INPUTS["values"]), _scalars, st.integers(-1, 60)),
+    lambda each: st.one_of(
+        st.dictionaries(st.sampled_from(INPUTS["members"]), each, max_size=5), st.lists(each, max_size=4)
+    ),
     max_leaves=15,
 )

@@ -7,7 +7,7 @@ from sakuin.platform.redaction import redacted
 from sakuin.tables.chunking import chunks
 
 from tests.hostile.growth import grows_with_its_input, peak_bytes
-from tests.hostile.pages import GROWING, page
+from tests.hostile.pages import GROWING, INPUTS, page
 
 
 def read_with_its_learns(html: bytes) -> None:
@@ -38,41 +38,13 @@ def test_what_the_head_says_is_not_copied_into_every_chunk_without_a_bound() -> 
     assert len(read_page(page("x", head=f"<meta name='prerequisites' content='{many}'>")).prerequisites) == 100
 
 
-PIECES = {
-    "letters": "x",
-    "spaces": " ",
-    "lines": "\n",
-    "sentences": "。",
-    "marks": "\u0323\u0301",
-    "zalgo": "a" + "\u0323\u0301" * 40,
-    "families": "👨\u200d👩\u200d👧",
-    "flags": "🇯🇵",
-    "joiners": "\u200d",
-    "right to left": "\u202eאב",
-    "hangul": "ᄀ",
-    "half surrogates": "\ud800",
-    "pairs": "\ud83d\ude00",
-    "brackets": "」）",
-    "carriage returns": "\r\n",
-    "prepended": "\u0600",
-    "nul": "\0",
-}
-
-
-@pytest.mark.parametrize("shape", PIECES)
-def test_a_text_is_cut_in_the_time_that_its_length_takes(shape: str) -> None:
-    assert grows_with_its_input(chunks, lambda times: (PIECES[shape] * times)[:times], size=20_000)
+@pytest.mark.parametrize("piece", INPUTS["texts"].values(), ids=INPUTS["texts"])
+def test_a_text_is_cut_in_the_time_that_its_length_takes(piece: str) -> None:
+    assert grows_with_its_input(chunks, lambda times: (piece * times)[:times], size=20_000)
 
 
 # Beginnings of everything that looks like a secret, again and again, without the end that would make it one.
-SHAPES = (
-    *("eyJ-", r"eyJ\n", "eyJaaaaa.", "eyJaaaaa.b.", "-a.bcdef", "sk-", "sk_sakuin_", r"sk_sakuin_\n"),
-    *("sb_secret_-", "tpuf_", "tpuf_-", "AKIA", "://a:", "://", ":a@", "X-Amz-Signature=", "X-Amz-Credential=&"),
-    "Bearer ",
-)
-
-
-@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("shape", INPUTS["secrets"])
 @pytest.mark.parametrize("before", ["", "://", "eyJaaaaa.eyJaaaaa"])
 def test_looking_for_secrets_costs_what_the_text_s_size_costs(shape: str, before: str) -> None:
     assert grows_with_its_input(redacted, lambda times: before + shape * times, size=2000)

@@ -60,18 +60,6 @@ def test_more_changes_than_may_come_together_are_refused_before_the_first() -> N
         patched({}, operations)
 
 
-def test_changes_of_one_request_never_reach_the_document_or_the_values_they_came_from() -> None:
-    before, value = {"a": {"b": [1]}}, {"c": [1]}
-    operations = [
-        {"op": "set", "path": "/a/b/0", "value": 2},
-        {"op": "add", "path": "/a/d", "value": value},
-        {"op": "add", "path": "/a/d/c/-", "value": 2},
-        {"op": "remove", "path": "/a/b/0"},
-    ]
-    assert patched(before, operations) == {"a": {"b": [], "d": {"c": [1, 2]}}}
-    assert (before, value) == ({"a": {"b": [1]}}, {"c": [1]})
-
-
 def test_a_refusal_repeats_a_line_of_what_it_refuses_and_no_more() -> None:
     for operation in ({"op": "x" * 100_000}, {"op": "set", "path": "/" + "y" * 100_000 + "/z", "value": 1}):
         with pytest.raises((Invalid, NotFound)) as refusal:

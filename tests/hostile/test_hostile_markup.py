@@ -4,22 +4,12 @@ import pytest
 from sakuin.knowledge.learns.writer import complete_learns
 from sakuin.knowledge.reading.page_reader import read_page
 
-from tests.hostile.pages import ANCHOR, page, texts, titles
+from tests.hostile.pages import ANCHOR, INPUTS, page, texts, titles
 
 MEGABYTE = 1_000_000
 
 
-@pytest.mark.parametrize(
-    "hiding",
-    [
-        *("<script>密</script>", "<style>密</style>", "<iframe srcdoc='<p>密</p>'>密</iframe>", "<!-- 密 -->"),
-        *("<template><p>密</p></template>", "<noscript><p>密</p></noscript>", "<object>密</object>", "<svg>密</svg>"),
-        *("<textarea>密</textarea>", "<select><option>密</select>", "<noembed>密</noembed>", "<?php 密 ?>"),
-        *("<video>密</video>", "<canvas>密</canvas>", "<dialog>密</dialog>", "<p onclick='密' data-x='密'></p>"),
-        *("<p style='color:red;DISPLAY : None'>密</p>", "<p style='visibility:hidden'>密</p>", "<p hidden>密</p>"),
-        "<p aria-hidden=true>密</p>",
-    ],
-)
+@pytest.mark.parametrize("hiding", INPUTS["hidden"])
 def test_what_no_reader_sees_is_in_no_title_and_no_content(hiding: str) -> None:
     html = page(f"<section id='rule-a'><h2>題{hiding}</h2><p>文{hiding}</p></section>")
     assert (titles(html), texts(html)) == ({"rule-a": "題"}, {"rule-a": "題\n文"})
@@ -30,15 +20,12 @@ def test_an_id_in_what_a_browser_does_not_build_is_no_anchor(inert: str) -> None
     assert texts(page(f"<{inert}><p id='rule-x'>密</p></{inert}><p id='rule-a'>文")) == {"rule-a": "文"}
 
 
-@pytest.mark.parametrize(
-    "rest",
-    ["<plaintext>", "<!-- ", "<script>", "<style>", "<textarea>", "<title>", "<svg>", "<p title='", "<select>", "<"],
-)
+@pytest.mark.parametrize("rest", INPUTS["never_closed"])
 def test_what_is_never_closed_costs_nothing_that_stands_before_it(rest: str) -> None:
     assert texts(page(f"<p id='rule-a'>前</p>{rest}<p id='rule-b'>後</p>"))["rule-a"].startswith("前")
 
 
-@pytest.mark.parametrize("broken", ["<![CDATA[ x ]]>", "</div></p></b>", "<b", "<p <p>", "<<<>>>", "<a/b/c>", "&#x;&;"])
+@pytest.mark.parametrize("broken", INPUTS["broken"])
 def test_broken_markup_costs_none_of_its_neighbours(broken: str) -> None:
     read = texts(page(f"<p id='rule-a'>前</p>{broken}<p>間</p><p id='rule-b'>後</p>"))
     assert (read["rule-a"], read["rule-b"]) == ("前", "後")
@@ -58,10 +45,7 @@ def test_an_external_entity_is_never_fetched(external: str) -> None:
     assert "root:" not in texts(html.encode())["rule-a"]
 
 
-@pytest.mark.parametrize(
-    "reference",
-    ["&#0;", "&#xD800;", "&#x110000;", "&#99999999999999999999;", "&#x1b;", "&#x202e;", "&#x200b;", "&#xfeff;"],
-)
+@pytest.mark.parametrize("reference", INPUTS["references"])
 def test_a_numeric_entity_that_is_no_visible_character_leaves_its_neighbours(reference: str) -> None:
     content = texts(page(f"<p id='rule-a'>前{reference}後"))["rule-a"]
     assert content.replace("\ufffd", "") == "前後"

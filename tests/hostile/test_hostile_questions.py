@@ -15,42 +15,9 @@ from sakuin.language.questions.query_analysis import (
 from sakuin.language.questions.slots import MOST_SLOTS
 
 from tests.hostile.growth import grows_with_its_input
+from tests.hostile.pages import INPUTS
 
-PIECES = {
-    "one kana": "あ",
-    "one katakana": "ア",
-    "long vowels": "ー",
-    "repeat marks": "かゝゞ",
-    "one kanji": "々",
-    "spaces": " ",
-    "lines": "\n",
-    "digits": "1",
-    "thousands": ",111",
-    "zalgo": "a\u0323\u0301",
-    "marks": "\u0323\u0301",
-    "half-width marks": "ﾞ\u0300",
-    "letters that grow": "\ufdfa",
-    "emoji": "👨\u200d👩\u200d👧",
-    "right to left": "\u202eאב",
-    "hangul": "한국",
-    "backslashes": "\\",
-    "fractions": r"\frac{a}{",
-    "roots": "√",
-    "said fractions": "二分の",
-    "said powers": "xの二乗",
-    "sums": "a+",
-    "brackets": "(",
-    "closing brackets": ")",
-    "powers": "^{",
-    "half surrogates": "\ud800",
-    "relations": "a=b,",
-    "asking": "の意味がよくわからないのですが教えてください",
-    "why": "なぜなんでどうして",
-    "english": "how to solve quadratic equation ",
-    "concepts": "二次方程式",
-    "tags": "</result>",
-    "nul": "\0",
-}
+PIECES = INPUTS["questions"]
 
 
 @pytest.mark.parametrize("shape", PIECES)

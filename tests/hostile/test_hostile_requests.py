@@ -58,27 +58,3 @@ def test_a_body_that_makes_no_sense_is_refused_and_changes_nothing(platform: Pla
         assert answer.status_code in TOLD, (body[:40], answer.status_code, answer.text[:200])
         assert "Traceback" not in answer.text
     assert platform.document == [LARGE]
-
-
-@pytest.mark.parametrize(
-    "changed",
-    [
-        *({}, {"op": "set"}, {"path": "/0"}, {"op": [], "path": "/0"}, {"op": "test"}),
-        *({"op": "remove", "path": ""}, {"op": "remove", "path": "/-"}, {"op": "move", "from": "/0", "path": "/1"}),
-        *({"op": "add", "path": "/9", "value": 1}, {"op": "set", "path": "/0/x", "value": 1}),
-        *({"op": "set", "path": path, "value": 1} for path in (1, "0", "/~2", "/01")),
-    ],
-    ids=str,
-)
-def test_of_changes_with_a_bad_one_none_is_made(platform: Platform, changed: dict[str, object]) -> None:
-    good = {"op": "set", "path": "/-", "value": 1}
-    answer = platform.sent("PATCH", f"/v1/tables/{platform.table}", json.dumps([good, changed]).encode())
-    assert answer.status_code in (404, 422), answer.text
-    assert platform.document == [LARGE]
-
-
-@pytest.mark.parametrize("pointer", ["0", "/" * 5000, "/~", "/" + "9" * 5000, "/%00", "/\u202e", "/" + "x" * 5000])
-def test_a_pointer_that_leads_nowhere_is_named_in_a_line(platform: Platform, pointer: str) -> None:
-    answer = platform.http.get(f"/v1/tables/{platform.table}/data", params={"pointer": pointer})
-    assert answer.status_code in (404, 422)
-    assert len(answer.text) < 1500

@@ -1,12 +1,16 @@
 """The database's own lists of its tables and functions, and something to give each function."""
 
+import json
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
 from tests.isolation.stack import Stack
 
 SCHEMA = "'public'::regnamespace"
+# SQL functions by who may call them, and statements of a member about rows of other projects.
+RIGHTS: dict[str, list[str]] = json.loads(Path(__file__).with_name("rights.json").read_text("utf-8"))
 _VALUES = {"uuid": str(uuid4()), "uuid[]": [], "text": "x", "text[]": ["x"], "jsonb": {}, "bigint": 1, "integer": 1}
 _VALUES |= {"member_role": "editor"}
 

@@ -69,3 +69,27 @@ MEMBERS = [
     Route("DELETE /v1/tables/{table_id}"),
     Route("DELETE /v1/projects/{project_id}", role="owner"),
 ]
+# What is sent to the routes that members do not have.
+BODIES: dict[str, Any] = {
+    "POST /v1/files/results": {"versions": []},
+    "POST /v1/anchors": [],
+    "POST /v1/files/uploads": {"files": []},
+    "PUT /v1/descriptions": {"folder": "math", "description": "What it has."},
+    "POST /v1/keys": {"name": "one", "purpose": "search"},
+    "POST /v1/dead-letters": {"action": "discard"},
+    "POST /v1/reconcile": {"kind": "rows"},
+    "POST /v1/erase": {"folder": "math"},
+    "POST /v1/index/activate": {},
+    "POST /v1/index/vectors": {"queries": ["公式"]},
+    "POST /v1/explain": {"query": "公式"},
+    **{name: {"query": "公式"} for name in SEARCHES},
+    "POST /v1/read": {"page": "math/a"},
+    "POST /v1/find": {"text": "公式"},
+    "POST /v1/feedback": {"query": "公式", "answered": False},
+}
+PUSHES = (("GET", "/v1/files/text"), ("DELETE", "/v1/files"))
+OF_PUSHES = [
+    *map(" ".join, PUSHES),
+    "GET /v1/files",
+    *(f"POST /v1/{path}" for path in ("files/results", "anchors", "files/uploads", "index/vectors")),
+]

@@ -11,7 +11,7 @@ from psycopg import sql
 from psycopg.types.json import Jsonb
 
 from tests.database_server import connection_to
-from tests.isolation.catalog import Function, functions, tables
+from tests.isolation.catalog import RIGHTS, Function, functions, tables
 from tests.isolation.conftest import Tenant
 from tests.isolation.stack import Stack
 
@@ -69,28 +69,7 @@ def test_a_member_changes_and_deletes_no_other_row(stack: Stack, owner: Tenant, 
                 continue
 
 
-@pytest.mark.parametrize(
-    "statement",
-    [
-        "insert into project (name) values ('x')",
-        "insert into project_member (project_id, user_id, role) values (%(project_id)s, %(user)s, 'owner')",
-        "insert into context_table (project_id, name, version) values (%(project_id)s, 'x', 0)",
-        "insert into tool (project_id, table_id, json_path, type, name, description, input_schema)"
-        " values (%(project_id)s, %(table_id)s, '', 'search', 'x', 'x', '{}')",
-        "insert into tool (project_id, table_id, json_path, type, name, description, input_schema)"
-        " values (%(own_project_id)s, %(table_id)s, '', 'search', 'x', 'x', '{}')",
-        "insert into mcp (project_id, name, api_key_hash) values (%(project_id)s, 'x', repeat('0', 64))",
-        "insert into mcp_binding (mcp_id, tool_id) values (%(own_mcp_id)s, %(tool_id)s)",
-        "insert into mcp_binding (mcp_id, tool_id) values (%(mcp_id)s, %(own_tool_id)s)",
-        "insert into project_synonyms (project_id, groups, analyzer) values (%(project_id)s, '[]', 'x')",
-        "update project_synonyms set project_id = %(project_id)s where project_id = %(own_project_id)s",
-        "insert into outbox (event, project_id, table_id) values ('TableDeleted', %(project_id)s, %(table_id)s)",
-        "update context_table set project_id = %(project_id)s where id = %(own_table_id)s",
-        "update tool set table_id = %(table_id)s where id = %(own_tool_id)s",
-        "update mcp set project_id = %(project_id)s where id = %(own_mcp_id)s",
-        "update mcp_binding set mcp_id = %(mcp_id)s where mcp_id = %(own_mcp_id)s",
-    ],
-)
+@pytest.mark.parametrize("statement", RIGHTS["foreign_rows"])
 def test_a_member_brings_no_row_into_other_projects(stack: Stack, owner: Tenant, other: Tenant, statement: str) -> None:
     values = {**owner.ids, **{f"own_{name}": value for name, value in other.ids.items()}, "user": other.user}
     with as_member(stack, other.user) as connection, pytest.raises(psycopg.errors.InsufficientPrivilege):

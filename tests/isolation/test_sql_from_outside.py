@@ -12,7 +12,7 @@ import pytest
 from psycopg.types.json import Jsonb
 from sakuin.texts.catalogue import coded, restored
 
-from tests.isolation.catalog import functions, tables
+from tests.isolation.catalog import RIGHTS, functions, tables
 from tests.isolation.conftest import Tenant
 from tests.isolation.gateway import PUBLISHABLE, SECRET
 from tests.isolation.stack import Stack
@@ -121,18 +121,7 @@ def test_what_is_no_user_is_not_an_operator(stack: Stack, owner: Tenant, user: s
             assert (answer.status_code, answer.json()["code"]) == (400, "22P02"), (function.name, answer.text)
 
 
-VIEWERS = {
-    "list_members",
-    "list_tables",
-    "read_table",
-    "read_document",
-    "list_tools",
-    "read_tool",
-    "list_mcps",
-    "read_mcp",
-    "read_synonyms",
-}
-OWNERS = {"delete_project", "add_member", "remove_member"}
+VIEWERS, OWNERS = set(RIGHTS["viewers"]), set(RIGHTS["owners"])
 
 
 @pytest.mark.parametrize("role", ["viewer", "editor"])

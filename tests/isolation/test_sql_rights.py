@@ -7,58 +7,15 @@ import pytest
 from sakuin.errors import Refused
 from sakuin.platform.supabase.client import call, connected
 
-from tests.isolation.catalog import SCHEMA, functions, tables
+from tests.isolation.catalog import RIGHTS, SCHEMA, functions, tables
 from tests.isolation.conftest import Tenant
 from tests.isolation.gateway import SEARCH as SEARCH_KEY
 from tests.isolation.stack import Stack
 
 # What the workers need of each table and view, and nothing more.
 NEEDED = {"SELECT", "INSERT", "UPDATE", "DELETE"}
-# The functions that `api` calls for users.
-API = {
-    *("create_project", "list_projects", "delete_project"),
-    *("add_member", "list_members", "remove_member"),
-    *("read_synonyms", "replace_synonyms"),
-    *(
-        "create_table",
-        "read_table",
-        "read_document",
-        "list_tables",
-        "replace_table",
-        "change_table",
-        "delete_table",
-        "begin_upload",
-    ),
-    *("check_node", "create_tool", "read_tool", "list_tools", "change_tool", "reindex_tool", "delete_tool"),
-    *("create_mcp", "read_mcp", "list_mcps", "change_mcp", "rotate_mcp", "delete_mcp", "bind_tool", "unbind_tool"),
-}
-# The functions that a search needs: the function `mcp` calls no other.
-SEARCH = {
-    *(
-        "search_candidates",
-        "stored_candidates",
-        "chunks_to_show",
-        "has_terms",
-        "read_chunks",
-        "list_concepts",
-        "list_materials",
-        "filter_values",
-    ),
-    *("read_page", "find_text", "library_places"),
-    *("lexicon_entries", "endpoint", "endpoint_of_key", "endpoint_of_user", "table_lexicon_entries"),
-    *("table_term_frequencies", "current_chunks", "objects_in_scope"),
-    *(
-        "index_versions",
-        "has_second_factor",
-        "search_keys",
-        "record_key_use",
-        "consume_quota",
-        "record_refused_question",
-        "record_feedback",
-        "add_daily_counts",
-        "add_tokens",
-    ),
-}
+# The functions that `api` calls for users, and those that a search needs: the function `mcp` calls no other.
+API, SEARCH = set(RIGHTS["api"]), set(RIGHTS["search"])
 A_LATER_MIGRATION = """
 create table later (id bigint generated always as identity primary key, name text);
 create view later_names with (security_invoker = true) as select name from later;

@@ -229,14 +229,6 @@ def test_a_token_for_the_role_of_searches_is_good_until_its_keys_are_revoked(
                 assert httpx.post(f"{url}/rpc/{function}", headers=headers, json={}).status_code == status
 
 
-def test_unknown_names_of_keys_do_not_reload_the_keys_each_time(stack: Stack) -> None:
-    stack.ask("GET", "/v1/projects", bearer=by_key())
-    read = stack.gateway.jwks_read
-    for number in range(20):
-        assert stack.ask("GET", "/v1/projects", bearer=by_key(FOREIGN, {"kid": f"made up {number}"})).status == 401
-    assert stack.gateway.jwks_read - read <= 1
-
-
 def test_a_key_that_is_no_token_is_sent_as_a_key_alone() -> None:
     assert credentials(SECRET) == {"apikey": SECRET}
     assert credentials("a.b.c") == {"apikey": "a.b.c", "Authorization": "Bearer a.b.c"}

@@ -259,18 +259,6 @@ def test_an_hour_without_free_executions_makes_no_dead_letter(queue: Queue) -> N
     assert (queue.work.processed, queue.sqs.dead) == (["a page"], [])
 
 
-@pytest.mark.parametrize("error", [Unavailable("away", vendor="openai"), RateLimited("x", vendor="y", retry_after=20)])
-def test_an_hour_without_a_vendor_makes_no_dead_letter(queue: Queue, error: SakuinError) -> None:
-    queue.work.error = error
-    queue.deliver()
-    until = queue.sqs.now + AN_HOUR
-    while queue.sqs.now < until:
-        assert max(queue.hidden) <= 60
-        assert queue.deliver_next()
-    (message,) = queue.sqs.messages
-    assert (queue.sqs.dead, queue.work.gave_up, message.receives) == ([], [], 0)
-
-
 def test_a_failure_while_giving_up_does_not_change_the_answer_to_the_queue(queue: Queue) -> None:
     queue.work.error = Invalid("The page is poison")
     queue.work.giving_up = Unavailable("Supabase did not answer", vendor="supabase")

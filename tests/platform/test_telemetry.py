@@ -11,38 +11,21 @@ from sakuin.wiring.handlers import http_handler
 
 from tests.events import Context, a_telemetry, event
 
-
-def record(name: str) -> Any:
-    return event(name)["Records"][0]
-
-
-def test_the_correlation_id_of_an_upload_is_its_s3_request() -> None:
-    put = record("index_material.put")
-    asked = json.loads(put["body"])["Records"][0]["responseElements"]["x-amz-request-id"]
-    assert work_id_of({}, json.loads(put["body"]), put["messageId"]) == asked
-
-
-def test_the_correlation_id_of_an_event_is_its_request_or_its_id() -> None:
-    told = record("index_tool.event")
-    body = json.loads(told["body"])
-    assert work_id_of({}, body, "m") == body["id"]
-    body["detail"]["request_id"] = "JKJaXmPLvHcESHA="
-    assert work_id_of({}, body, "m") == "JKJaXmPLvHcESHA="
-
-
-def test_a_message_of_ours_has_the_correlation_id() -> None:
-    attributes = {"correlation_id": "from-the-scan"}
-    body = json.loads(record("embed_chunks.batch")["body"])
-    assert work_id_of(attributes, body, "m") == "from-the-scan"
-    assert work_id_of(attributes, {"id": "of-an-event", "detail": {}}, "m") == "from-the-scan"
-    assert work_id_of({}, body, "m") == "m"
+OURS, EVENT = {"correlation_id": "from-the-scan"}, {"id": "of-an-event", "detail": {"request_id": "of-a-request"}}
+UPLOADED = {"Records": [{"responseElements": {"x-amz-request-id": "of-s3"}}]}
 
 
 @pytest.mark.parametrize(
-    "body", [{}, {"Records": []}, {"Records": 5}, {"Records": [5]}, {"detail": 5, "id": 5}, {"detail": {}, "id": 5}]
+    ("attributes", "body", "id"),
+    [
+        *(({}, UPLOADED, "of-s3"), ({}, EVENT, "of-a-request"), ({}, {**EVENT, "detail": {}}, "of-an-event")),
+        *((OURS, body, "from-the-scan") for body in ({}, EVENT)),
+        *(({}, body, "m") for body in ({}, {"Records": []}, {"Records": 5}, {"Records": [5]}, {"detail": 5, "id": 5})),
+        ({}, {"detail": {}, "id": 5}, "m"),
+    ],
 )
-def test_the_correlation_id_of_an_unknown_message_is_its_own_id(body: dict[str, Any]) -> None:
-    assert work_id_of({}, body, "m") == "m"
+def test_work_has_the_id_of_what_asked_for_it(attributes: dict[str, str], body: dict[str, Any], id: str) -> None:
+    assert work_id_of(attributes, body, "m") == id
 
 
 def test_the_correlation_id_of_a_request_is_that_of_the_gateway() -> None:

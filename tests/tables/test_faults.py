@@ -1,6 +1,5 @@
 """Failures, kills, late writes, refused texts and stalls: repaired, and old text never comes back."""
 
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import partial
@@ -80,30 +79,6 @@ def test_a_late_write_for_a_deleted_table_is_taken_back(world: TableWorld) -> No
     deleted = partial(world.call, "delete_table", table=table)
     replace(world, store=WatchedStore(world.store, before={"upsert": deleted})).deliver(message)
     assert world.rows(table) == {}
-
-
-def test_two_workers_at_once_finish_what_one_would(world: TableWorld, database: Database, stand_in: str) -> None:
-    table, tool, endpoint = world.documented([f"{text}{n}" for n in range(4) for text in (A, B, C)])
-    other = world_of(database, stand_in)
-    workers = [world, replace(other, project=world.project, queues=world.queues)]
-    with ThreadPoolExecutor(2) as pool:
-        while world.queues.asked:
-            batch = list(world.queues.asked)
-            world.queues.asked.clear()
-            jobs = [pool.submit(worker.deliver, message) for message in batch for worker in workers]
-            # What the database chose as a victim comes back, as from a queue.
-            world.queues.asked += [batch[at // 2] for at, job in enumerate(jobs) if _unavailable(job.exception())]
-    status = world.status(tool)
-    rows = world.sql("select count(*) from chunks where table_id = %s", table)[0][0]
-    assert (status["state"], status["nodes_count"], status["indexed_chunks_count"]) == ("ready", 12, rows)
-    assert len(world.rows(table)) == rows
-    assert world.found(endpoint) == {f"/{n}" for n in range(12)}
-
-
-def _unavailable(error: BaseException | None) -> bool:
-    if error is not None and not isinstance(error, Unavailable):
-        raise error
-    return error is not None
 
 
 def test_a_scan_that_a_newer_generation_overtakes_between_two_steps_plans_nothing(world: TableWorld) -> None:
@@ -274,8 +249,6 @@ def test_a_table_over_a_limit_is_an_error_and_its_last_version_answers(world: Ta
 
 
 NO_STORE = "http://127.0.0.1:9"
-
-A_DAY = 86_400
 
 
 @dataclass

@@ -1,16 +1,13 @@
 """The cost of a page of a scan: at most four calls of Postgres, one more to delete rows and one for another number of
 chunks; messages in tens."""
 
-from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Any
 
 import pytest
 
-from tests.doubles.sqs import ModelledSqs
 from tests.watched import watched
-from tests.worlds import EMBEDS, TOOLS, TableWorld, long
+from tests.worlds import TableWorld, long
 
 A, B, C = (long(words, 300) for words in ("二次方程式の解の公式", "一次関数の傾き", "三平方の定理と直角三角形"))
 FIRST, MIDDLE = (["begin_scan", "changed_nodes", "plan_nodes", "record_scan"],) * 2
@@ -108,30 +105,3 @@ def test_a_message_that_has_nothing_to_scan_takes_one_call(calls: Calls) -> None
     calls.made.clear()
     assert calls.world.scan(calls.world.project, table, for_event=True).outcome == "superseded"
     assert calls.made == ["begin_scan"]
-
-
-@dataclass
-class CountedSqs:
-    """Counts the requests to SQS, by queue and name."""
-
-    real: Any
-    requests: Counter[tuple[str, str]] = field(default_factory=Counter)
-
-    def __getattr__(self, name: str) -> Any:
-        method = getattr(self.real, name)
-
-        def called(**named: Any) -> Any:
-            self.requests[named["QueueUrl"], name] += 1
-            return method(**named)
-
-        return called if name.startswith("send") else method
-
-
-def test_messages_to_embed_are_sent_in_batches_of_ten(world: TableWorld) -> None:
-    world.sqs = sqs = CountedSqs(ModelledSqs())
-    world.on_sqs()
-    # 340 chunks, 32 a message.
-    world.tool(world.table([long(f"数列その{number}", 200) for number in range(340)]), "")
-    world.take()
-    assert [message.queue for message in world.waiting] == [EMBEDS] * 11
-    assert sqs.requests == {(EMBEDS, "send_message_batch"): 2, (TOOLS, "send_message_batch"): 1}

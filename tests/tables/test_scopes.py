@@ -89,15 +89,6 @@ def test_a_key_of_any_characters_works_as_an_address_and_as_a_scope(world: Table
         assert {(hit.chunk.json_pointer, hit.json_path) for hit in results} == {(pointer * 2, pointer)}
 
 
-def test_a_string_a_thousand_levels_deep_is_found(world: TableWorld) -> None:
-    document: object = TEXT
-    for _ in range(1000):
-        document = {"a": document}
-    _, tool, endpoint = world.indexed(document)
-    assert world.status(tool)["state"] == "ready"
-    assert world.found(endpoint) == {"/a" * 1000}
-
-
 @pytest.mark.parametrize(("text", "page", "strings", "first"), [("節", 1000, 1100, 1000), (long("節"), 50, 30, 25)])
 def test_a_page_ends_after_so_many_chunks(world: TableWorld, text: str, page: int, strings: int, first: int) -> None:
     many = replace(world, chunks_a_page=page)

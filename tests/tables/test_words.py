@@ -171,11 +171,6 @@ def test_a_chunk_s_terms_are_stored_as_often_as_they_stand_there() -> None:
         assert Counter(repeated_terms(words.impacts)) == term_counts(analyze(text))
 
 
-def test_a_text_without_words_has_no_terms() -> None:
-    assert repeated_terms(index_words(title="", learns=(), body="。、！").impacts) == ()
-    assert repeated_terms({}) == ()
-
-
 def test_single_terms_are_one_clause_and_alternatives_a_maximum() -> None:
     asked = (slot("二次"), slot("方程式"), slot("三平方", "ピタゴラス"), slot("^二次"))
     assert words_leg(asked, "") == (
@@ -250,16 +245,6 @@ def test_another_project_has_none_of_them_and_a_deleted_one_leaves_none(world: T
     world.call("delete_project", project=world.project)
     world.maintain()
     assert world.sql("select 1 from project_synonyms") == []
-
-
-def test_an_endpoint_that_is_closed_knows_no_synonyms(world: TableWorld) -> None:
-    _, tool, endpoint = world.indexed(DOCUMENT)
-    replace(world, ("通行手形", "旅券"))
-    asked = {"mcp": endpoint, "tool": tool, "fingerprint": "f", "readings": [], "words": {}}
-    asked |= {"query": "旅券", "analyzer": ANALYZER}
-    assert world.call("table_lexicon_entries", **asked)["synonyms"] == [{"folder": "", "phrases": ["通行手形", "旅券"]}]
-    world.sql("update mcp set status = 'disabled' where id = %s", endpoint)
-    assert world.call("table_lexicon_entries", **asked)["synonyms"] == []
 
 
 def test_synonyms_that_another_analyzer_stored_still_count(world: TableWorld) -> None:

@@ -82,18 +82,6 @@ def test_an_uploaded_document_is_imported_and_scanned(workers: Workers, tables: 
     assert (tables.status(tool)["state"], tables.found(tables.endpoint(tool))) == ("ready", {"/b"})
 
 
-def test_a_failure_before_the_last_is_why_the_tool_waits_and_no_error(workers: Workers, tables: TableWorld) -> None:
-    table = tables.table({"a": TEXT})
-    tool = tables.tool(table, "")
-    workers.tool(scan(tables, table))
-    tables.embedder.down = True
-    assert workers.embed(*batches(tables), failures=3) == [True]
-    status, reason = tables.status(tool), "The embedding service did not answer"
-    assert (status["state"], status.get("last_error"), status["waiting_reason"]) == ("indexing", None, reason)
-    assert status["waiting_since"]
-    assert workers.rows == [("table", reason)]
-
-
 def test_the_last_failure_is_an_error_of_the_tool_until_the_redrive(workers: Workers, tables: TableWorld) -> None:
     table = tables.table({"a": TEXT})
     tool = tables.tool(table, "")
@@ -125,12 +113,6 @@ def test_the_last_failure_of_a_scan_is_an_error_of_the_tool(workers: Workers, ta
     tables.store = WatchedStore(tables.store, before={"sweep": down})
     assert (workers.tool(scan(tables, table), failures=4), len(workers.sqs.dead)) == ([True], 1)
     assert tables.status(tool)["last_error"].startswith("turbopuffer did not answer")
-
-
-def test_a_sample_of_a_table_that_is_gone_is_no_failure(workers: Workers) -> None:
-    scans = [event(name)["Records"][0]["body"] for name in ("index_tool.event", "index_tool.body")]
-    assert workers.tool(*scans) == [True, True]
-    assert workers.embed(event("embed_chunks.batch")["Records"][0]["body"]) == [True]
 
 
 PROJECT, TABLE = "0b1f6a52-3c9e-4d57-8a41-6f0e2d9c7b10", "7c2d4e86-19ab-4f03-b5d8-92e4a6c01f35"

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 
 import psycopg
 import pytest
@@ -36,15 +35,6 @@ def written(database_server: DatabaseServer, tmp_path_factory: pytest.TempPathFa
 def test_no_migration_was_edited() -> None:
     assert edited(digests(), recorded_digests()) == []
     assert set(digests()) == set(recorded_digests()), "python -m tests.upgrade write"
-
-
-def test_an_edited_and_a_removed_migration_are_named(tmp_path: Path) -> None:
-    for name in ("1_first", "2_second", "3_third"):
-        (tmp_path / f"{name}.sql").write_text("select 1;")
-    before = digests(tmp_path)
-    (tmp_path / "1_first.sql").write_text("select 1; ")
-    (tmp_path / "3_third.sql").unlink()
-    assert edited(digests(tmp_path), before) == ["1_first", "3_third"]
 
 
 def test_all_migrations_give_the_schema_that_people_read(migrated: Database, written: Database) -> None:

@@ -27,7 +27,7 @@ from tests.builders import a_page
 from tests.database_server import DatabaseServer
 from tests.tables.index_versions.conftest import GREEN, Deployment
 from tests.upgrade.migrations import await_reading, schema_digest, state_of
-from tests.upgrade.replay import Replay, read_messages, read_sessions
+from tests.upgrade.replay import Replay, missing, read_messages, read_sessions
 from tests.worlds import PAGE_BOXES, PAGE_KEY, World, Worlds, long, world_of
 
 FIRST = "20261126000000_version_1_0.sql"
@@ -182,49 +182,6 @@ def test_the_calls_of_a_released_version_get_the_answers_that_it_reads(replay: R
     assert [difference for session in sessions for difference in replay.differences(session)] == []
 
 
-CHANGES = {
-    "an argument is dropped": (
-        "alter function public.chunks_to_show(text[]) rename to chunks_shown;"
-        " create function public.chunks_to_show() returns setof public.knowledge_chunks language sql"
-        " as 'select * from public.knowledge_chunks'",
-        "rpc/chunks_to_show: PGRST202",
-    ),
-    "an argument is added without a default": (
-        "alter function public.database_bytes() rename to bytes_of_database;"
-        " create function public.database_bytes(p_more integer) returns bigint language sql as 'select 1::bigint'",
-        "rpc/database_bytes: PGRST202",
-    ),
-    "a member of an answer goes": (
-        "alter function public.database_state() rename to whole_state;"
-        " create function public.database_state() returns jsonb language sql security definer"
-        " set search_path = public, extensions as $$ select whole_state() - 'vectors' $$",
-        "rpc/database_state: the answer has no vectors",
-    ),
-}
-
-
-@pytest.mark.parametrize("change", CHANGES)
-def test_a_migration_that_breaks_a_released_version_is_found(upgraded: Database, replay: Replay, change: str) -> None:
-    statement, words = CHANGES[change]
-    path = words.partition(":")[0]
-    session = next(each for each in read_sessions(__version__) if any(call.path == path for call in each))
-    function = path.removeprefix("rpc/")
-    with psycopg.connect(upgraded.dsn_postgres, autocommit=True) as sql:
-        old = sql.execute("select pg_get_functiondef(%s::regproc)", [f"public.{function}"]).fetchone()
-        assert old is not None
-        sql.execute(statement.encode())
-        try:
-            awaited(
-                "PostgREST knows it", lambda: any(words in each for each in replay.differences(session)), within_s=20
-            )
-        finally:
-            sql.execute(f"drop function public.{function}".encode())
-            renamed = statement.partition(" rename to ")[2].partition(";")[0]
-            arguments = "(text[])" if function == "chunks_to_show" else "()"
-            sql.execute(f"alter function public.{renamed}{arguments} rename to {function}".encode())
-    awaited("the function is back", lambda: not list(replay.differences(session)), within_s=20)
-
-
 def test_the_messages_of_a_released_version_are_read_with_and_without_new_members() -> None:
     messages = read_messages(__version__)
     readers = {reader: [body for body in messages if is_read(reader, body)] for reader in READERS}
@@ -242,3 +199,12 @@ def is_read(reader: Callable[[Mapping[str, Any]], object], body: Mapping[str, An
         return reader(body) is not None
     except Invalid:
         return False
+
+
+def test_what_an_answer_lacks_is_named() -> None:
+    recorded, answer = {"a": 1, "b": [{"c": "x"}, {"c": "y"}], "d": None}, {"b": [{"c": 1, "more": 2}]}
+    assert [*missing(recorded, answer)] == [
+        "the answer has no a",
+        "the answer.b has 1 elements instead of 2",
+        "the answer.b[0].c is number instead of str",
+    ]

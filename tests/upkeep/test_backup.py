@@ -117,25 +117,6 @@ def every_table(world: TableWorld) -> list[str]:
     return [name for (name,) in world.sql(of_ours)]
 
 
-def test_a_full_dump_restores_every_row_and_the_answers_come_at_once(
-    lost: Database, empty: Database, stand_in: str, tmp_path: Path
-) -> None:
-    world, endpoint = indexed(lost, stand_in)
-    before = {table: rows(world, table) for table in every_table(world)}
-    done(shell("Take", "gzip"), tmp_path, lost)
-
-    done(shell("Restore the database", "psql"), tmp_path, empty)
-
-    restored = world_of(empty, stand_in)
-    restored.project = world.project
-    after = {table: rows(restored, table) for table in every_table(restored)}
-    # The world that looks has a project of its own.
-    after["project"] = [row for row in after["project"] if row in before["project"]]
-    assert after == before
-    assert restored.found(endpoint, QUESTION) == {"/articles/0", "/articles/1"}
-    assert restored.embedder.calls == 0
-
-
 def test_the_small_dump_has_every_table_that_nothing_else_can_restore(lost: Database, stand_in: str) -> None:
     world = world_of(lost, stand_in)
     derived = [table for tables in DERIVED.values() for table in tables]

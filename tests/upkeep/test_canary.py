@@ -113,12 +113,6 @@ def test_the_canary_stops_waiting_before_the_function_ends(world: World) -> None
     assert world.bucket.current_version(f"site/{CANARY_KEY}") is None
 
 
-def test_a_page_that_is_refused_at_once_counts_as_late(a_world: Worlds) -> None:
-    seen = canary(a_world(max_page_bytes=10), Clock()).run()
-    assert not seen.arrived
-    assert seen.milliseconds > 60_000
-
-
 def test_a_function_that_does_not_answer_is_a_reason(world: World) -> None:
     clock = Clock()
     bird = canary(world, clock)

@@ -372,13 +372,6 @@ def test_concepts_come_in_the_order_of_the_pages(knowledge: Knowledge) -> None:
     assert not list_all(Filters(material="b"), after=None, limit=3)[1]
 
 
-def test_a_place_survives_the_removal_of_its_concept(knowledge: Knowledge) -> None:
-    store(knowledge, [a_chunk(material, "rule-a", "一") for material in "abc"])
-    knowledge.delete(a_source("b", 2), material="b")
-    rest, _ = knowledge.read.concepts(EVERYTHING, ("b", 0))
-    assert [item.id for item in rest] == ["c#rule-a"]
-
-
 def test_materials_come_by_name_and_without_those_that_explain_nothing(knowledge: Knowledge) -> None:
     pages = {"c": ("代数", None), "a": (None, "高校"), "b": ("代数", "中学")}
     for material, (category, level) in pages.items():

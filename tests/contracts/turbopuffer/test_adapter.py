@@ -1,11 +1,8 @@
 """What `ChunkStore` adds: failures, the limits of turbopuffer, and wrong answers, which are never a success."""
 
 import json
-import os
-import signal
 from collections.abc import Callable, Iterator
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import httpx2
@@ -18,16 +15,9 @@ from sakuin.platform.turbopuffer.client import connected
 from sakuin.platform.turbopuffer.client import connected as turbopuffer
 from sakuin.tables.nodes import PublishedNode
 from sakuin.tables.turbopuffer import ChunkStore
-from sakuin_local.addresses import free_port
-from sakuin_local.processes import Programs
-from sakuin_local.serving import served
-from sakuin_local.turbopuffer.endpoint import application
-from sakuin_local.turbopuffer.store import Store
-from sakuin_local.vendors import start_turbopuffer
 
 from tests.contracts.scripted_server import Said, ScriptedServer, scripted_server
-from tests.contracts.turbopuffer.chunk_rows import NAMESPACE, PREFIX, matching, nearest, node_of, place, row
-from tests.contracts.turbopuffer.conftest import store_at
+from tests.contracts.turbopuffer.chunk_rows import NAMESPACE, PREFIX, nearest, node_of, place, row
 
 
 def fail(stand_in: str, **failure: object) -> None:
@@ -105,21 +95,6 @@ def test_a_batch_is_swept_in_one_write(stand_in: str, local: ChunkStore) -> None
     assert len(asked) == 1
 
 
-def test_a_store_that_indexes_hides_new_rows_and_says_so(tmp_path: Path) -> None:
-    late = Store(tmp_path / "turbopuffer.sqlite")
-    with served(application(late)) as port, store_at(f"http://127.0.0.1:{port}", "any") as store:
-        store.upsert(NAMESPACE, [row()])
-        assert store.is_indexed(NAMESPACE)
-        late.waits = late.hides = True
-        store.upsert(NAMESPACE, [row(index=1)])
-        assert not store.is_indexed(NAMESPACE)
-        assert store.ids(NAMESPACE).keys() == {row().doc_id}
-        assert nearest(store) == matching(store, "公式") == [row().doc_id]
-        late.index()
-        assert store.is_indexed(NAMESPACE)
-        assert store.ids(NAMESPACE).keys() == {row().doc_id, row(index=1).doc_id}
-
-
 def test_a_busy_namespace_names_itself_and_no_other_waits(stand_in: str, local: ChunkStore) -> None:
     circuit = Circuit("turbopuffer-searches", "turbopuffer")
     busy = replace(local, ask_now=VendorCalls(Retries(attempts=1, max_seconds=9, max_pause=0), circuit))
@@ -149,29 +124,6 @@ def test_more_ids_than_one_answer_or_request_holds_are_all_listed_and_deleted(lo
         assert found.keys() == {each.doc_id for each in rows}, rows_an_answer
     local.delete(NAMESPACE, [*(f"none {number}" for number in range(5_000)), *(each.doc_id for each in rows)])
     assert local.ids(NAMESPACE) == {}
-
-
-def test_the_store_holds_what_it_acknowledged_after_it_was_killed(tmp_path: Path) -> None:
-    port = free_port()
-    store = ChunkStore(connected(f"http://127.0.0.1:{port}", "any"))
-    killed = Programs(tmp_path)
-    start_turbopuffer(tmp_path, killed, port=port)
-    store.upsert(NAMESPACE, [row(index=number) for number in range(100)])
-    store.upsert(NAMESPACE, [row(index=0, generation=2)])
-    store.delete(NAMESPACE, [row(index=1).doc_id])
-    [program] = json.loads((tmp_path / "processes.json").read_text())
-    os.kill(program["pid"], signal.SIGKILL)
-    killed.stop()
-
-    again = Programs(tmp_path)
-    start_turbopuffer(tmp_path, again, port=port)
-    try:
-        expected = {row(index=number).doc_id: 1 for number in range(100)} | {row(index=0).doc_id: 2}
-        del expected[row(index=1).doc_id]
-        assert store.ids(NAMESPACE) == expected
-        assert len(matching(store, "公式", depth=200)) == len(nearest(store, depth=200)) == 99
-    finally:
-        again.stop()
 
 
 HTML = Said(body=b"<html>Welcome to the proxy</html>", headers=(("Content-Type", "text/html"),))

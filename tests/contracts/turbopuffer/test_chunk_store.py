@@ -1,32 +1,13 @@
 """What `ChunkStore` and its adapter promise for the rows of Tables and of pages."""
 
-import base64
-import struct
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from functools import partial
-from typing import Any
+from dataclasses import replace
 
 import pytest
 from sakuin.errors import Invalid
-from sakuin.knowledge import turbopuffer as pages
-from sakuin.language.model import IndexedWords, Slot
-from sakuin.platform.turbopuffer.documents import (
-    SearchedRow,
-    cosine,
-    evidence,
-    leg,
-    nearest_leg,
-    numbers_of,
-    ranks,
-    stored_forms,
-    words_leg,
-)
-from sakuin.tables import turbopuffer as tables
+from sakuin.language.model import Slot
 from sakuin.tables.nodes import Found, FoundChunk, PublishedNode
 from sakuin.tables.turbopuffer import ChunkStore
 
-from tests.builders import a_chunk
 from tests.contracts.turbopuffer.chunk_rows import (
     NAMESPACE,
     PREFIX,
@@ -213,97 +194,6 @@ def test_half_a_surrogate_pair_cannot_be_stored_and_finds_nothing(store: ChunkSt
     assert matching(store, text="\ud800") == []
 
 
-def test_a_question_of_any_length_is_answered(store: ChunkStore) -> None:
-    store.upsert(NAMESPACE, [row(content="公式")])
-    assert matching(store, "公式", *(f"語{number}" for number in range(5_000))) == [row(content="公式").doc_id]
-    assert matching(store, text="公式" * 5_000) == [row(content="公式").doc_id]
-    alternatives = [Slot("word", (f"語{number}甲", f"語{number}乙")) for number in range(2_000)]
-    assert matching(store, "公式", *alternatives) == [row(content="公式").doc_id]
-
-
 def test_a_word_of_any_length_is_found(store: ChunkStore) -> None:
     store.upsert(NAMESPACE, [row(terms=("a" * 30_000, "公式"))])
     assert matching(store, "a" * 30_000, "公式") == matching(store, "a" * 30_000) == [row().doc_id]
-
-
-NEAR, FAR, QUESTION = (1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (3.0, 4.0, 0.0)
-
-
-@dataclass(frozen=True, slots=True)
-class Kind:
-    """One kind of rows; `of_row`: how many numbers in `attribute` belong to the row, before those of its terms."""
-
-    attributes: Mapping[str, Any]
-    make: Callable[[int, Mapping[str, int], Sequence[tuple[float, ...]]], SearchedRow]
-    attribute: str
-    of_row: int
-
-    def row(self, number: int, *vectors: tuple[float, ...], generation: int = 1, **terms: int) -> SearchedRow:
-        return replace(self.make(number, terms or {"公式": 1}, vectors or (NEAR,)), generation=generation)
-
-
-def of_table(number: int, terms: Mapping[str, int], vectors: Sequence[tuple[float, ...]]) -> SearchedRow:
-    repeated = tuple(term for term, count in terms.items() for _ in range(count))
-    return tables.searched_row(row(index=number, terms=repeated, vector=vectors[0], further=tuple(vectors[1:])))
-
-
-def of_page(number: int, terms: Mapping[str, int], vectors: Sequence[tuple[float, ...]]) -> SearchedRow:
-    words = IndexedWords({term: count / (count + 1) for term, count in terms.items()}, {}, {})
-    chunk = a_chunk("junior/m", f"rule-{number}", "公式", words=words)
-    packed = [base64.b64encode(bytes(4) + struct.pack(f">{len(each)}e", *each)).decode() for each in vectors]
-    return pages.searched_row(pages.row_id(chunk), chunk, packed, 1)
-
-
-KINDS = {
-    "Table": Kind(tables.ATTRIBUTES, of_table, "term_counts", 1),
-    "page": Kind(pages.ATTRIBUTES, of_page, "impacts", 0),
-}
-
-
-@pytest.fixture(params=KINDS)
-def kind(request: pytest.FixtureRequest) -> Kind:
-    return KINDS[request.param]
-
-
-def ranked(store: ChunkStore, *terms: str, vector: tuple[float, ...] = NEAR) -> dict[str, list[str]]:
-    words = words_leg([(term,) for term in terms], "")
-    legs = {"nearest": nearest_leg(vector, None, 5), "matching": words and leg(words, None, 5)}
-    return {name: [*ranks(rows, 5)] for name, rows in store.answers(NAMESPACE, legs).items()}
-
-
-def test_rows_are_found_by_meaning_and_by_words_once_each(store: ChunkStore, kind: Kind) -> None:
-    near, far = kind.row(1, FAR, NEAR), kind.row(2, FAR, 微分=2)
-    store.write(NAMESPACE, [far, near], kind.attributes)
-    assert ranked(store, "微分") == {"nearest": [near.id, far.id], "matching": [far.id]}
-    assert ranked(store, "公式") == {"nearest": [near.id, far.id], "matching": [near.id]}
-
-
-def test_more_of_a_term_comes_first(store: ChunkStore, kind: Kind) -> None:
-    less, more = kind.row(1, 微分=1, 公式=3), kind.row(2, 微分=3, 公式=1)
-    store.write(NAMESPACE, [less, more], kind.attributes)
-    assert ranked(store, "微分")["matching"] == [more.id, less.id]
-
-
-def test_evidence_has_numbers_of_terms_and_cosines_whichever_leg_found_a_row(store: ChunkStore, kind: Kind) -> None:
-    first, second = kind.row(1, NEAR, 公式=1, 解=4), kind.row(2, FAR, 微分=2)
-    store.write(NAMESPACE, [first, second], kind.attributes)
-    answers, vector = partial(store.answers, NAMESPACE), QUESTION
-    nearest = answers({"nearest": nearest_leg(vector, None, 1)})["nearest"]
-    found = evidence(
-        answers, [second.id, first.id, "gone"], vector, nearest[:1], attribute=kind.attribute, sample=[first.id, "gone"]
-    )
-    assert found.cosines == {second.id: pytest.approx(0.8, abs=1e-3), first.id: pytest.approx(0.6, abs=1e-3)}
-    assert [cosine(each) for each in found.sample] == [pytest.approx(0.6, abs=1e-3)]
-    forms = stored_forms(["解", "微分", "積分"])
-    numbers = {id: numbers_of(each[kind.attribute], forms, of_row=kind.of_row)[1] for id, each in found.rows.items()}
-    assert {id: [*terms] for id, terms in numbers.items()} == {first.id: ["解"], second.id: ["微分"]}
-    by_words = evidence(answers, [first.id], None, (), attribute=kind.attribute, sample=[first.id])
-    assert (by_words.cosines, by_words.sample, by_words.rows.keys()) == ({}, (), {first.id})
-
-
-def test_rows_are_deleted_up_to_a_generation_with_all_their_passages(store: ChunkStore, kind: Kind) -> None:
-    old, new = kind.row(1, NEAR, FAR), kind.row(2, NEAR, FAR, generation=3)
-    store.write(NAMESPACE, [old, new], kind.attributes)
-    store.delete(NAMESPACE, [old.id, new.id], generation=2)
-    assert store.present(NAMESPACE, [old.id, new.id]) == {new.id}
-    assert ranked(store, "公式", vector=FAR) == {"nearest": [new.id], "matching": [new.id]}

@@ -14,31 +14,6 @@ REFERENCE = TEMPLATE.parent / "docs/reference/events.md"
 NOTHING: dict[str, Any] = {"name": None, "description": None, "enabled": None}
 
 
-def test_content_that_moves_to_another_pointer_costs_no_embedding(world: TableWorld) -> None:
-    table, _, endpoint = world.indexed({"list": [A, B]})
-    calls = world.embedder.calls
-    world.replace(table, {"list": [B, "new", A]})
-    world.settle()
-    assert world.found(endpoint) == {"/list/0", "/list/2"}
-    assert world.search(endpoint, "一次関数の傾き", top_k=1).results[0].json_path == "/list/0"
-    assert world.embedder.calls == calls
-    assert len(world.rows(table)) == 4
-
-
-def test_an_error_is_forgotten_after_a_success_and_the_last_good_time_is_kept(world: TableWorld) -> None:
-    table, tool, _ = world.indexed({"a": A})
-    indexed_at = world.status(tool)["indexed_at"]
-    world.replace(table, {"a": B})
-    world.index.record_failure(table, None, "The store did not answer.")
-    failed = world.status(tool)
-    assert (failed["state"], failed["last_error"]) == ("error", "The store did not answer.")
-    assert failed["indexed_at"] == indexed_at
-    world.settle()
-    done = world.status(tool)
-    assert (done["state"], done["last_error"]) == ("ready", None)
-    assert done["indexed_at"] > indexed_at
-
-
 def test_the_indexing_keeps_what_else_stands_in_the_metadata_and_its_status_starts_nothing(world: TableWorld) -> None:
     table = world.table({"a": A})
     tool = world.tool(table, "")

@@ -223,10 +223,6 @@ def test_what_is_not_there_is_not_found_and_named(pointer: str) -> None:
         resolve(EXAMPLE, pointer)
 
 
-def test_a_key_of_digits_is_a_key_in_an_object() -> None:
-    assert resolve({"01": {"-": "x"}}, "/01/-") == "x"
-
-
 def test_a_scope_holds_what_is_below_it_and_not_its_namesake() -> None:
     for pointer, scope, below in (
         ("/articles/0/content", "/articles", "/0/content"),
@@ -239,12 +235,6 @@ def test_a_scope_holds_what_is_below_it_and_not_its_namesake() -> None:
         assert not is_within(pointer, scope)
         with pytest.raises(Invalid):
             relative(pointer, scope)
-
-
-def test_ancestors_go_from_the_root_to_the_node() -> None:
-    assert ancestors("/a~1b//c") == ("", "/a~1b", "/a~1b/", "/a~1b//c")
-    assert ancestors("") == ("",)
-    assert ancestors("/") == ("", "/")
 
 
 @given(STEPS)
