@@ -17,19 +17,6 @@ def declared(charset: str) -> str:
 
 
 @pytest.mark.parametrize(
-    ("charset", "codec", "rare"),
-    [
-        *((charset, "cp932", "①髙") for charset in ("Shift_JIS", "x-sjis")),
-        # Who can read that it is UTF-16 reads no UTF-16.
-        *((charset, "utf-8", "①髙") for charset in ("utf-8", "UTF8", "utf-16")),
-        *(("gbk", "gb18030", "①髙"), ("euc-jp", "euc_jp", ""), ("iso-2022-jp", "iso2022_jp", "")),
-    ],
-)
-def test_a_page_in_a_declared_encoding_is_read(charset: str, codec: str, rare: str) -> None:
-    assert texts(declared(charset).replace("①髙", rare).encode(codec)) == {"rule-解": f"解の公式{rare}"}
-
-
-@pytest.mark.parametrize(
     ("bom", "codec"),
     [
         (codecs.BOM_UTF16_LE, "utf-16-le"),

@@ -6,7 +6,6 @@ import threading
 from dataclasses import replace
 from typing import Any
 
-import pytest
 from sakuin.platform.keys import hash_of_key
 from sakuin.platform.secrets import search_secret
 from sakuin.platform.supabase.client import connected
@@ -18,7 +17,6 @@ from tests.events import Context
 from tests.isolation.stack import Stack
 from tests.worlds import long
 
-QUERY = "?explanation=%7B%7D"
 KEY_IN_QUESTION = "sk-abcdefghijklmnopqrstuvwxyz"
 
 
@@ -32,17 +30,6 @@ def direct(stack: Stack, query: str = "公式") -> dict[str, Any]:
 
 def test_the_event_answers_without_a_key(stack: Stack) -> None:
     assert direct(stack)["answer"]["structured"]["no_good_match"] is True
-
-
-@pytest.mark.parametrize("path", [f"/mcp{QUERY}", f"/public/mcp{QUERY}", "/v1/search"])
-@pytest.mark.parametrize("bearer", [None, "knowledge"])
-def test_no_request_over_http_reaches_it(stack: Stack, path: str, bearer: str | None) -> None:
-    body = {"explanation": {"asked": {"query": "公式"}}}
-    key = bearer and stack.knowledge_key
-    asked = stack.ask("POST", path, body, bearer=key, explanation="{}")
-    plain = stack.ask("POST", path.removesuffix(QUERY), {"other": 1}, bearer=key)
-    assert asked.status == plain.status
-    assert "structured" not in asked.body
 
 
 def test_a_request_of_the_gateway_with_this_member_is_a_request(stack: Stack) -> None:

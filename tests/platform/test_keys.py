@@ -3,7 +3,6 @@
 import json
 import threading
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, timedelta
 from typing import Any
 from uuid import uuid4
@@ -29,13 +28,9 @@ from sakuin.platform.supabase.client import answer, call, connected
 from sakuin.platform.turbopuffer.client import connected as store
 from sakuin.tables.admin.postgres import ProjectRecords
 from sakuin.tables.model import User
-from sakuin_local.serving import served
 from sakuin_local.supabase.database import Database
-from starlette.applications import Starlette
-from starlette.requests import Request
-from starlette.responses import JSONResponse
-from starlette.routing import Route
 
+from tests.contracts.scripted_server import Said, ScriptedServer, scripted_server
 from tests.wiring.test_settings import SECRET
 
 MONDAY, TUESDAY = date(2026, 11, 23), date(2026, 11, 24)
@@ -249,49 +244,32 @@ def test_what_no_key_can_be_is_refused(empty_database: Database) -> None:
 Key = Callable[[], str]
 
 
-@dataclass
-class Vendor:
-    """Takes one key and refuses all others with a 401; remembers which it was shown."""
-
-    takes: str = "old"
-    shown: list[str] = field(default_factory=list)
-    url: str = ""
-
-    async def answer(self, request: Request) -> JSONResponse:
-        key = request.headers.get("authorization", request.headers.get("apikey", "")).removeprefix("Bearer ")
-        self.shown.append(key)
-        if key != self.takes:
-            return JSONResponse({"message": "no"}, 401)
-        embedding = {"object": "embedding", "index": 0, "embedding": [0.0]}
-        return JSONResponse({"object": "list", "data": [embedding], "model": "m", "status": "OK"})
-
-
-@pytest.fixture(scope="module")
-def one_vendor() -> Iterator[Vendor]:
-    vendor = Vendor()
-    with served(Starlette(routes=[Route("/{path:path}", vendor.answer, methods=["GET", "POST"])])) as port:
-        vendor.url = f"http://127.0.0.1:{port}"
-        yield vendor
+EMBEDDING = {"object": "embedding", "index": 0, "embedding": [0.0]}
+GOOD = Said(body=json.dumps({"object": "list", "data": [EMBEDDING], "model": "m", "status": "OK"}).encode())
 
 
 @pytest.fixture
-def vendor(one_vendor: Vendor) -> Vendor:
-    one_vendor.takes = "old"
-    one_vendor.shown.clear()
-    return one_vendor
+def vendor() -> Iterator[ScriptedServer]:
+    with scripted_server(GOOD) as server:
+        yield server
 
 
-def ask_openai(vendor: Vendor, key: Key) -> Callable[[], object]:
+def shown(vendor: ScriptedServer) -> list[str]:
+    """Returns the keys that a vendor was sent."""
+    return [sent.get("authorization", sent.get("apikey", "")).removeprefix("Bearer ") for sent in vendor.headers]
+
+
+def ask_openai(vendor: ScriptedServer, key: Key) -> Callable[[], object]:
     client = openai(vendor.url, key)
     return lambda: client.embeddings.create(model="m", input=["x"])
 
 
-def ask_turbopuffer(vendor: Vendor, key: Key) -> Callable[[], object]:
+def ask_turbopuffer(vendor: ScriptedServer, key: Key) -> Callable[[], object]:
     client = store(vendor.url, "old", current=key).with_options(max_retries=0)
     return lambda: client.namespace("n").write(upsert_rows=[{"id": 1}])
 
 
-def ask_supabase(vendor: Vendor, key: Key) -> Callable[[], object]:
+def ask_supabase(vendor: ScriptedServer, key: Key) -> Callable[[], object]:
     client = connected(vendor.url, "old", current=key)
     return lambda: call(client, "f", {})
 
@@ -300,21 +278,21 @@ ASKS = [ask_openai, ask_turbopuffer, ask_supabase]
 
 
 @pytest.mark.parametrize("ask", ASKS)
-def test_a_client_sends_the_key_that_the_secret_has_now(vendor: Vendor, ask: Any) -> None:
+def test_a_client_sends_the_key_that_the_secret_has_now(vendor: ScriptedServer, ask: Any) -> None:
     present = ["old"]
     asked = ask(vendor, renewed("old", lambda: present[0]))
     asked()
-    vendor.takes = present[0] = "sb_secret_new"
+    present[0] = "sb_secret_new"
     asked()
-    assert vendor.shown == ["old", "sb_secret_new"]
+    assert shown(vendor) == ["old", "sb_secret_new"]
 
 
 @pytest.mark.parametrize("ask", ASKS)
-def test_a_key_that_is_refused_is_not_sent_twice(vendor: Vendor, ask: Any) -> None:
-    vendor.takes = "another"
+def test_a_key_that_is_refused_is_not_sent_twice(vendor: ScriptedServer, ask: Any) -> None:
+    vendor.answers = [Said(401, b'{"message": "no"}')]
     with pytest.raises(Exception, match=r"401|no"):
         ask(vendor, renewed("old", lambda: "old"))()
-    assert vendor.shown == ["old"]
+    assert shown(vendor) == ["old"]
 
 
 def away() -> str:
@@ -322,9 +300,9 @@ def away() -> str:
 
 
 @pytest.mark.parametrize("ask", ASKS)
-def test_a_key_stays_while_the_secret_cannot_be_read(vendor: Vendor, ask: Any) -> None:
+def test_a_key_stays_while_the_secret_cannot_be_read(vendor: ScriptedServer, ask: Any) -> None:
     ask(vendor, renewed("old", away))()
-    assert vendor.shown == ["old"]
+    assert shown(vendor) == ["old"]
 
 
 def test_an_unknown_key_makes_a_worker_read_the_secret_again_but_not_for_each_request() -> None:

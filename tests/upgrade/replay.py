@@ -18,7 +18,6 @@ RECORDED = Path(__file__).with_name("recorded")
 _ID = re.compile(
     r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}|\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d[.\d]*\+00:00"
 )
-_VECTOR = {"vector", "length"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,7 +130,7 @@ def _kind(value: Any) -> str:
 
 def read_sessions(version: str) -> list[Session]:
     """Returns the recorded sessions of a version."""
-    return [[Call(**_full(call)) for call in session] for session in _read(version)["sessions"]]
+    return [[Call(**call) for call in session] for session in _read(version)["sessions"]]
 
 
 def read_messages(version: str) -> list[dict[str, Any]]:
@@ -148,21 +147,3 @@ def _read(version: str) -> dict[str, Any]:
 def recording_of(version: str) -> Path:
     """Returns the file with the recording of a version."""
     return RECORDED / f"{version}.json.gz"
-
-
-def sparse(value: Any) -> Any:
-    """Returns JSON with its vectors as their numbers that are not zero, by index."""
-    if isinstance(value, str) and value.startswith("[0") and len(value) > 1000:
-        numbers = json.loads(value)
-        return {"vector": {index: number for index, number in enumerate(numbers) if number}, "length": len(numbers)}
-    if isinstance(value, dict):
-        return {key: sparse(member) for key, member in value.items()}
-    return [sparse(member) for member in value] if isinstance(value, list) else value
-
-
-def _full(value: Any) -> Any:
-    if isinstance(value, dict):
-        if value.keys() == _VECTOR:
-            return json.dumps([value["vector"].get(str(index), 0) for index in range(value["length"])])
-        return {key: _full(member) for key, member in value.items()}
-    return [_full(member) for member in value] if isinstance(value, list) else value

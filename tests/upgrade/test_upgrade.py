@@ -207,4 +207,5 @@ def test_what_an_answer_lacks_is_named() -> None:
         "the answer has no a",
         "the answer.b has 1 elements instead of 2",
         "the answer.b[0].c is number instead of str",
+        "the answer has no d",
     ]

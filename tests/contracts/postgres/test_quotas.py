@@ -37,35 +37,19 @@ def counted(service: Client, sql: psycopg.Connection) -> Counted:
     return Counted(Quotas(service), sql)
 
 
-def test_a_key_gets_its_minute_in_blocks_and_no_more(counted: Counted) -> None:
-    assert counted.port.take("k", wanted=10, per_minute=100).searches == 10
-    assert counted.taken("k") == 90
-
-
-def test_of_what_is_left_a_quarter_is_given_at_a_time(counted: Counted) -> None:
-    first = counted.port.take("k", wanted=1000, per_minute=100).searches
-    second = counted.port.take("k", wanted=1000, per_minute=100).searches
-    assert (first, second) == (25, 19)
-
-
-def test_the_next_minute_begins_anew(counted: Counted) -> None:
-    counted.taken("k")
+def test_a_key_gets_its_minute_in_blocks_of_at_most_a_quarter_of_what_is_left(counted: Counted) -> None:
+    assert [counted.port.take("k", wanted=wanted, per_minute=100).searches for wanted in (10, 1000)] == [10, 23]
+    assert counted.taken("k") == 67
+    # The limit was lowered.
+    assert counted.port.take("k", wanted=1, per_minute=50).searches == 0
     counted.pass_a_minute()
-    assert counted.port.take("k", wanted=1000, per_minute=100).searches == 25
-
-
-def test_it_says_when_the_minute_ends(counted: Counted) -> None:
-    assert 0 < counted.port.take("k", wanted=1, per_minute=1).seconds <= 60
+    begun = counted.port.take("k", wanted=1000, per_minute=100)
+    assert (begun.searches, 0 < begun.seconds <= 60) == (25, True)
 
 
 def test_workers_at_the_same_time_get_no_more_together(counted: Counted) -> None:
     with ThreadPoolExecutor(4) as workers:
         assert sum(workers.map(lambda _: counted.taken("k", wanted=3), range(4))) == 100
-
-
-def test_who_is_left_over_after_the_limit_was_lowered_gets_nothing(counted: Counted) -> None:
-    counted.taken("k")
-    assert counted.port.take("k", wanted=1, per_minute=50).searches == 0
 
 
 def test_a_quota_is_used_to_its_end_and_anew_in_its_next_period(sql: psycopg.Connection) -> None:

@@ -9,7 +9,6 @@ import pytest
 from sakuin.errors import Invalid, OverLimit
 from sakuin.knowledge.model import AuthoredFile, Learns, RecordedObject
 from sakuin.knowledge.page import IndexedChunk
-from sakuin.language.indexing import index_words
 from sakuin.platform.s3 import S3Bucket
 from sakuin.platform.supabase.client import Client, answer
 from sakuin.tables.admin.outbox import Outbox
@@ -163,26 +162,6 @@ def test_a_learns_file_is_checked_again_while_a_page_has_another_version(knowled
     # Of a file that cannot be read, no page is requested.
     knowledge.index.record_authored_file(AuthoredFile("learns.yml", "v3"))
     assert not any(one.again for one in knowledge.records.objects("", limit=9))
-
-
-def test_pages_are_counted_by_key_without_the_deleted_ones(knowledge: Knowledge) -> None:
-    for key in ("a", "b", "c"):
-        knowledge.apply(a_source(key, 16), [a_chunk(key, "rule-a", "一")], material=key)
-    knowledge.apply(a_source("a2", 16), [a_chunk("a", "rule-a", "二")], material="a")
-    knowledge.delete(a_source("b", 32), material="b")
-    knowledge.index.record_authored_file(AuthoredFile("learns.yml", "v1"))
-    assert knowledge.records.page_count() == 3
-
-
-def test_readings_that_no_page_has_are_deleted(knowledge: Knowledge) -> None:
-    read = a_chunk("m", "rule-a", "公式", words=index_words(title="公式", learns=(), body="二次方程式を解く"))
-    knowledge.apply(a_source("m.html", 16), [read])
-    assert knowledge.records.delete_unused_readings("", limit=500) == (0, None)
-    knowledge.apply(a_source("m.html", 32), [a_chunk("m", "rule-a", "x")])
-    assert knowledge.records.delete_unused_readings("", limit=500) > (0, None)
-    assert knowledge.records.delete_unused_readings("", limit=500) == (0, None)
-    _, following = knowledge.records.delete_unused_readings("", limit=1)
-    assert following is None or following > ""
 
 
 MEMBER, STRANGER = User(str(uuid4())), User(str(uuid4()))

@@ -57,58 +57,34 @@ def shares(texts: Sequence[Mapping[str, float]], asked: Sequence[Slot]) -> np.nd
 
 
 def test_words_and_evidence_are_what_the_formula_says(knowledge: Knowledge, sql: psycopg.Connection) -> None:
-    @given(st.lists(impacts, min_size=1, max_size=6), slots)
-    @settings(max_examples=times(12), suppress_health_check=list(HealthCheck))
-    def agrees(texts: list[dict[str, float]], asked: list[Slot]) -> None:
-        knowledge.empty(sql)
-        knowledge.apply(a_source("m", 1), [a_text(number, words) for number, words in enumerate(texts)])
-        found = knowledge.search.matches(Question(vector_of("問い"), asked, knowledge.version, EVERYTHING, 50))
-        assert len(found) == len(texts)
-        expected = shares(texts, asked)
-        covered = coverage(texts, asked)
-        for match in found:
-            place = int(match.anchor.removeprefix("rule-"))
-            # An impact is stored in 32,767 steps.
-            assert match.ranked.words.share == pytest.approx(expected[place], abs=1e-4)
-            assert match.ranked.words.covered == pytest.approx(covered[place])
-            assert match.ranked.evidence == pytest.approx(
-                WEIGHTS.score(match.ranked.z, match.ranked.words.share, match.ranked.words.covered)
-            )
-        # The database chooses the candidates by the same sum, turbopuffer by whole frequencies.
-        chosen = [match for match in found if match.matching_rank and knowledge.version.store == "postgres"]
-        by_words = sorted(chosen, key=lambda match: match.matching_rank or 0)
-        assert [match.ranked.words.share for match in by_words] == pytest.approx(
-            sorted((m.ranked.words.share for m in by_words), reverse=True)
-        )
-
-    agrees()
-
-
-def test_the_pages_of_a_folder_are_compared_with_its_own_slots(knowledge: Knowledge, sql: psycopg.Connection) -> None:
+    # The pages of a folder are compared with slots of its own.
     folders = {"": "", "a/": "a/", "ab/": "", "a/b/": "a/b/", "a/b/c/": "a/b/"}
-
     some_pages = st.lists(st.tuples(st.sampled_from(list(folders)), impacts), min_size=1, max_size=6)
 
     @given(some_pages, st.tuples(slots, slots, slots))
-    @settings(max_examples=times(12), suppress_health_check=list(HealthCheck))
+    @settings(max_examples=times(16), suppress_health_check=list(HealthCheck))
     def agrees(pages: list[tuple[str, dict[str, float]]], asked: tuple[list[Slot], ...]) -> None:
         knowledge.empty(sql)
         for number, (folder, words) in enumerate(pages):
             material = f"{folder}{number}"
             knowledge.apply(a_source(material, 1), [a_text(number, words, material=material)], material=material)
-        own = dict(zip(("", "a/", "a/b/"), asked, strict=True))
+        own, texts = dict(zip(("", "a/", "a/b/"), asked, strict=True)), [words for _, words in pages]
         folder_slots = {folder: own[folder] for folder in ("a/", "a/b/")}
         question = Question(vector_of("問い"), own[""], knowledge.version, EVERYTHING, 50, folder_slots=folder_slots)
         by_words: dict[str, list[tuple[int, float]]] = {folder: [] for folder in own}
-        for match in knowledge.search.matches(question):
-            number = int(match.anchor.removeprefix("rule-"))
+        found = knowledge.search.matches(question)
+        assert len(found) == len(pages)
+        for match in found:
+            number, words = int(match.anchor.removeprefix("rule-")), match.ranked.words
             folder = folders[pages[number][0]]
-            assert match.ranked.words.share == pytest.approx(
-                shares([words for _, words in pages], own[folder])[number], abs=1e-4
-            )
-            # turbopuffer orders by whole frequencies.
+            # An impact is stored in 32,767 steps.
+            assert words.share == pytest.approx(shares(texts, own[folder])[number], abs=1e-4)
+            assert words.covered == pytest.approx(coverage(texts, own[folder])[number])
+            expected = WEIGHTS.score(match.ranked.z, words.share, words.covered)
+            assert match.ranked.evidence == pytest.approx(expected)
+            # The database chooses the candidates by the same sum, turbopuffer by whole frequencies.
             if match.matching_rank and knowledge.version.store == "postgres":
-                by_words[folder].append((match.matching_rank, match.ranked.words.share))
+                by_words[folder].append((match.matching_rank, words.share))
         for ranked in by_words.values():
             assert [words for _, words in sorted(ranked)] == pytest.approx(sorted((w for _, w in ranked), reverse=True))
 
