@@ -34,7 +34,7 @@ def titles(html: str) -> list[str]:
         ("1950<a class=fn href='#f4'>4</a> and 1951<small><a href='#f5'>5</a></small>", "1950[4] and 1951[5]"),
         ("Part 2<a class=headerlink href='#part-2'>¶</a>", "Part 2"),
         ("10<span style='vertical-align: super'>3</span> m<span class=superscript>2</span>", "10^3 m^2"),
-        ("<span class=num>3</span><span class=sr-only>/</span><span class=den>4</span>", "3 /4"),
+        ("<span class=num>3</span><span class=sr-only>/</span><span class=den>4</span>", "3/4"),
     ],
 )
 def test_the_mark_of_a_note_or_the_note_in_its_sentence_stands_in_brackets(html: str, written: str) -> None:

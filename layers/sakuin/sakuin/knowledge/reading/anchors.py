@@ -22,44 +22,23 @@ from bs4 import Tag
 from bs4.element import NavigableString
 
 from sakuin.knowledge.names import is_anchor
-from sakuin.knowledge.page import ChunkType, type_of_anchor
-from sakuin.knowledge.reading.names import COUNTER
+from sakuin.knowledge.page import TYPE_OF_PREFIX, ChunkType, type_of_anchor
 from sakuin.knowledge.reading.parsing import attribute, classes
-from sakuin.knowledge.reading.rules import names
+from sakuin.knowledge.reading.rules import names, pattern
 from sakuin.knowledge.reading.tree import HEADINGS, Step, begins_with_text, steps
 from sakuin.language.unicode_text import one_line, visible
 
-INLINE = names("anchors_inline")
-
+INLINE, FIELDS, PLACE_ROLES = names("anchors_inline"), names("anchors_fields"), names("place_roles")
+PLACE_CLASS = pattern("place_class")
+NAMED = {prefix: pattern(f"named_{prefix}") for prefix in TYPE_OF_PREFIX}
 TITLES_PARENT = {"summary": "details", "caption": "table", "legend": "fieldset", "figcaption": "figure"}
-
 FIRST_WORDS_NAME = frozenset({"p", "li", "td", "th", "dd"})
-
-MOST_INLINE_LEVELS = 8
-
-
-FIELDS = names("anchors_fields")
-PLACES = frozenset({"tab", "tabpanel", "doc-noteref", "doc-footnote", "doc-endnote", "doc-endnotes"})
-NOTE = re.compile(r"(?:^|\s)(?:footnote|fn-?ref|reference-note)", re.IGNORECASE)
-
+ROOTS = frozenset({"body", "html", "main", "article", "[document]"})
 # Of RDoc: `method-i-each`, `method-c-new`.
 MEMBER = re.compile(r"method-[ic]-")
 
+MOST_INLINE_LEVELS = 8
 BEGINNING = 20  # steps: the heading of a section is at its beginning
-
-# "Definition 3": the title of a heading says the type of its id.
-NAMES = {
-    "rule": "rule|theorem|law|formula|ルール|法則|公式|定理|規則",
-    "method": "method|方法|解法|手法|手順",
-    "def": r"definition|def\.|定義",
-    "ex": r"example|exercise|ex\.|例題?|練習(?:問題)?",
-    "tip": "tip|hint|コツ|ヒント",
-}
-NAMED = {
-    prefix: re.compile(rf"\W*(?:[\d.]+\s+)?(?:{words})\s*(?:{COUNTER})(?!\w)", re.IGNORECASE)
-    for prefix, words in NAMES.items()
-}
-
 SHORTEST_CUT = 8  # letters of a slug that a generator cut
 REPEATED = re.compile(r"[-_]\d+$")
 
@@ -90,39 +69,35 @@ def anchored_elements(page_steps: Sequence[Step]) -> tuple[list[AnchoredElement]
     visible_elements: set[int] = set()
     elements: dict[str, AnchoredElement] = {}
     places: dict[str, None] = {}
-    for step in page_steps:
-        if step.kind == "open" and "id" in step.tag.attrs:
-            anchor = visible(attribute(step.tag, "id"))
-            chunk_type = usable_type(anchor)
-            if chunk_type is None or anchor in elements or anchor in places:
-                continue
-            named = _named(step.tag)
-            if named is not step.tag and not visible_elements:
-                visible_elements = {id(step.tag) for step in page_steps if step.kind == "open"}
-            element = named if id(named) in visible_elements else step.tag
-            if _is_place(anchor, step.tag, element, places):
-                places[anchor] = None
-            else:
-                shape = _shape(element)
-                elements[anchor] = AnchoredElement(anchor, chunk_type, step.tag, element, shape, is_authored=True)
+    for tag in (step.tag for step in page_steps if step.kind == "open" and "id" in step.tag.attrs):
+        anchor = visible(attribute(tag, "id"))
+        chunk_type = type_of_anchor(anchor) if is_anchor(anchor) else None
+        if chunk_type is None or anchor in elements or anchor in places:
+            continue
+        element = _named(tag)
+        if element is not tag:
+            visible_elements = visible_elements or {id(step.tag) for step in page_steps if step.kind == "open"}
+            element = element if id(element) in visible_elements else tag
+        if _is_place(anchor, tag, element, places):
+            places[anchor] = None
+        else:
+            elements[anchor] = AnchoredElement(anchor, chunk_type, tag, element, shape_of(element), is_authored=True)
     return list(elements.values()), frozenset(places)
-
-
-def usable_type(anchor: str) -> ChunkType | None:
-    """Returns the type that an id names, None if it cannot be part of a chunk id (white space, `#`, too long)."""
-    return type_of_anchor(anchor) if is_anchor(anchor) else None
 
 
 def is_member(tag: Tag) -> bool:
     """Returns whether an element describes a member of a class in an API reference."""
-    return ("id" in tag.attrs and MEMBER.match(attribute(tag, "id")) is not None) or (
-        tag.name == "dt" and "sig" in classes(tag)
-    )
+    return MEMBER.match(attribute(tag, "id")) is not None or (tag.name == "dt" and "sig" in classes(tag))
+
+
+def shape_of(element: Tag) -> Literal["element", "heading", "term"]:
+    """Returns what the text of an element is: its own, or for a heading and a term also what follows."""
+    return "heading" if element.name in HEADINGS else "term" if element.name == "dt" else "element"
 
 
 def _is_place(anchor: str, tag: Tag, element: Tag, places: Iterable[str]) -> bool:
     role, names = attribute(tag, "role"), attribute(tag, "class")
-    if tag.name in FIELDS or tag.name == "sup" or role in PLACES or NOTE.search(names) or is_member(tag):
+    if tag.name in FIELDS or tag.name == "sup" or role in PLACE_ROLES or PLACE_CLASS.search(names) or is_member(tag):
         return True
     if anchor.startswith(tuple(place + sign for place in places for sign in "-_.")):
         return True  # Javadoc: `method-summary-table` in the section `method-summary`
@@ -157,17 +132,12 @@ def _as_german(text: str) -> str:
     return re.sub("[äöüÄÖÜ]", lambda vowel: {"ä": "ae", "ö": "oe", "ü": "ue"}[vowel[0].lower()], text)
 
 
-def _shape(element: Tag) -> Literal["element", "heading", "term"]:
-    if element.name in HEADINGS:
-        return "heading"
-    return "term" if element.name == "dt" else "element"
-
-
 def _named(tag: Tag) -> Tag:
     parent = tag.parent
-    if TITLES_PARENT.get(tag.name, "-") == (parent.name if parent else ""):
-        return parent or tag
-    if _is_empty(tag):
+    if parent is not None and TITLES_PARENT.get(tag.name) == parent.name:
+        return parent
+    is_empty = all(isinstance(child, NavigableString) and not child.strip() for child in tag.contents)
+    if is_empty and (tag.name in INLINE or tag.name in ("div", "p", "section")):
         return _next_to(tag)
     return _block_of(tag) if tag.name in INLINE else tag
 
@@ -175,19 +145,19 @@ def _named(tag: Tag) -> Tag:
 def _block_of(tag: Tag) -> Tag:
     """Returns the heading, term or paragraph that the inline element `tag` stands for, or `tag`."""
     outer, leads = tag, True
-    for _ in range(MOST_INLINE_LEVELS):
-        parent = outer.parent
-        if parent is None:
-            return tag
-        leads = leads and not any(str(sibling).strip() for sibling in _before(outer))
+    for parent in islice(tag.parents, MOST_INLINE_LEVELS):
+        before = outer.previous_sibling
+        leads = leads and (before is None or (before.previous_sibling is None and not str(before).strip()))
         outer = parent
         if outer.name not in INLINE:
             break
-    if outer.name in HEADINGS or outer.name == "dt":
-        return tag if type_of_anchor(attribute(outer, "id")) else outer
-    if outer.name == "summary" and outer.parent is not None and outer.parent.name == "details":
+    if outer.parent is not None and outer.name == "summary" and outer.parent.name == "details":
         return outer.parent
-    if leads and outer.name in FIRST_WORDS_NAME and not type_of_anchor(attribute(outer, "id")):
+    if type_of_anchor(attribute(outer, "id")):
+        return tag
+    if outer.name in HEADINGS or outer.name == "dt":
+        return outer
+    if leads and outer.name in FIRST_WORDS_NAME:
         inner = (step.tag for step in islice(steps(outer), 40) if step.kind == "open" and step.tag is not tag)
         return tag if any(type_of_anchor(attribute(other, "id")) for other in inner) else outer
     return tag
@@ -195,40 +165,14 @@ def _block_of(tag: Tag) -> Tag:
 
 def _next_to(tag: Tag) -> Tag:
     """Returns the element after an empty one, which a link to it leads to."""
-    outer = tag
-    for _ in range(MOST_INLINE_LEVELS):
-        for sibling in outer.next_siblings:
-            if isinstance(sibling, Tag):
-                if sibling.name in INLINE | {"br"}:
-                    return outer.parent if outer.parent is not None and not _is_root(outer.parent) else tag
-                return sibling
-            if isinstance(sibling, NavigableString) and sibling.strip():
-                return outer.parent if outer.parent is not None and not _is_root(outer.parent) else tag
-        if outer.parent is None or _is_root(outer.parent):
-            return tag
-        outer = outer.parent
-        if outer.name in HEADINGS or outer.name == "dt" or begins_with_text(outer):
+    for outer in (tag, *islice(tag.parents, MOST_INLINE_LEVELS - 1)):
+        if outer.name in ROOTS:
+            break
+        if outer is not tag and (shape_of(outer) != "element" or begins_with_text(outer)):
             return outer
+        beside = next((other for other in outer.next_siblings if isinstance(other, Tag) or str(other).strip()), None)
+        if isinstance(beside, Tag) and beside.name not in INLINE | {"br"}:
+            return beside
+        if beside is not None:
+            return outer.parent if outer.parent is not None and outer.parent.name not in ROOTS else tag
     return tag
-
-
-def _is_root(tag: Tag) -> bool:
-    return tag.name in ("body", "html", "main", "article", "[document]")
-
-
-def _is_empty(tag: Tag) -> bool:
-    return all(isinstance(child, NavigableString) and not child.strip() for child in tag.contents) and (
-        tag.name in INLINE or tag.name in ("div", "p", "section")
-    )
-
-
-def _before(tag: Tag) -> Iterable[object]:
-    parent = tag.parent
-    if parent is None:
-        return ()
-    before: list[object] = []
-    for sibling in parent.contents[:3]:  # only white space and one decoration may come before
-        if sibling is tag:
-            return before
-        before.append(sibling)
-    return ["too far"]

@@ -13,8 +13,9 @@ from bs4 import Tag
 from sakuin.errors import Misconfigured
 from sakuin.knowledge.page import UnnamedBox, type_of_anchor
 from sakuin.knowledge.reading.anchors import AnchoredElement
-from sakuin.knowledge.reading.names import CLOSER, COUNTER, concept_name, shortened, without_number
+from sakuin.knowledge.reading.names import concept_name, shortened, without_number
 from sakuin.knowledge.reading.parsing import attribute, classes, written_names
+from sakuin.knowledge.reading.rules import pattern
 from sakuin.knowledge.reading.titles import is_title, words_of
 from sakuin.knowledge.reading.tree import HEADINGS, Step, steps
 from sakuin.language.tex import plain_tex
@@ -23,28 +24,18 @@ from sakuin.language.unicode_text import one_line
 TITLE_STEPS = 30  # a label is at the beginning
 
 ONE_CLASS = re.compile(r"\.([\w-]+)")
-
-
-# Names of what readers answer themselves, alone or with a number: "練習1", "Q2.", "Exercises".
-EXERCISE = (
-    r"(?:(?:練習|演習|確認|復習|類題|章末)(?:問題|テスト|ドリル)?|問題?|ドリル|クイズ|宿題|"
-    r"(?i:exercises?|practice(?: problems?)?|problems?|quiz(?:zes)?|questions?|drills?|homework|q))"
-)
-EXERCISE_TITLE = re.compile(rf"^\W*{EXERCISE}\s*(?:{COUNTER}(?!\w)|\d{{1,3}}(?![A-Za-z0-9])|{CLOSER}|$)")
-# A heading of ordinary prose, too.
-NO_EXERCISE = re.compile(r"\W*(?:problem|questions?)\W*", re.IGNORECASE)
-EXERCISE_CLASS = re.compile(
-    r"(?:^|[-_ ])(?:exercises?|practice|problems?|quiz|questions?|drills?|練習|演習|問題)(?:$|[-_ ])"
-)
-
-
-SOLUTION_TITLE = re.compile(r"\W*(?:解答|解説|答え|(?i:solutions?|answers?)\b)")
+EXERCISE_TITLE, SOLUTION_TITLE = pattern("exercise_title"), pattern("solution_title")
+NO_EXERCISE, EXERCISE_CLASS = pattern("no_exercise"), pattern("exercise_class")
 
 
 def names_exercise(title: str) -> bool:
     """Returns whether a heading is that of exercises or of their solutions."""
+    return _is_exercise_title(title) or SOLUTION_TITLE.match(without_number(concept_name(title))) is not None
+
+
+def _is_exercise_title(title: str) -> bool:
     name = without_number(concept_name(title))
-    return bool(EXERCISE_TITLE.search(name) and not NO_EXERCISE.fullmatch(name)) or bool(SOLUTION_TITLE.match(name))
+    return EXERCISE_TITLE.search(name) is not None and not NO_EXERCISE.fullmatch(name)
 
 
 class BoxWithoutId(NamedTuple):
@@ -106,12 +97,11 @@ class _Open:
 
 def _is_exercise(inside: Sequence[_Open], headings: Sequence[_Open]) -> bool:
     """Returns whether the last of some open boxes is an exercise. Boxes inside one are parts of it."""
-    place_of_known = next(
-        (place for place in reversed(range(len(inside))) if inside[place].is_exercise is not None), -1
-    )
-    outer = place_of_known >= 0 and inside[place_of_known].is_exercise is True
-    for box in inside[place_of_known + 1 :]:
-        box.is_exercise = outer = outer or _says_exercise(box.tag, headings)
+    outer = False
+    for box in inside:
+        if box.is_exercise is None:
+            box.is_exercise = outer or _says_exercise(box.tag, headings)
+        outer = box.is_exercise
     return outer
 
 
@@ -123,8 +113,7 @@ def _says_exercise(tag: Tag, headings: Sequence[_Open]) -> bool:
 
 def _is_of_exercises(heading: _Open) -> bool:
     if heading.is_exercise is None:
-        title = without_number(concept_name(_first_words(heading.tag, most=TITLE_STEPS)))
-        heading.is_exercise = bool(EXERCISE_TITLE.search(title)) and not NO_EXERCISE.fullmatch(title)
+        heading.is_exercise = _is_exercise_title(_first_words(heading.tag, most=TITLE_STEPS))
     return heading.is_exercise
 
 

@@ -11,52 +11,31 @@ from sakuin.knowledge.reading.parsing import attribute, written_names
 from sakuin.knowledge.reading.rules import names, pattern
 from sakuin.knowledge.reading.tree import steps
 
-INLINE_TEXT = names("inline_text")
-
-BLOCKS = names("blocks")
-
-BLOCK_STYLE = re.compile(r"(?:^|;)\s*display\s*:\s*(?:block|flex|grid|table|list-item)\s*(?:;|$|!)", re.IGNORECASE)
-STRUCK_STYLE = re.compile(r"text-decoration[\w-]*\s*:[^;]*line-through", re.IGNORECASE)
-
-LINE_CLASS = re.compile(r"(?:^|[\s_-])line(?:$|\s)|[a-z]Line(?:$|\s)")
-
-RAISED = {"sup": "^", "sub": "_"}
-RAISED_STYLE = re.compile(r"(?:vertical-align\s*:\s*|(?:^|[\s_-]))(su[pb])(?:er|erscript|script)?(?=\s*(?:$|[\s;!]))")
+INLINE_TEXT, BLOCKS = names("inline_text"), names("blocks")
+BLOCK_STYLE, STRUCK_STYLE, RAISED_STYLE = pattern("block_style"), pattern("struck_style"), pattern("raised_style")
+LINE_CLASS = pattern("code_line")
+KINDS = {kind: pattern(f"text_{kind}") for kind in ("struck", "type", "aside", "note", "apart")}
 STRUCK = frozenset({"del", "s", "strike"})
-
-ORDINAL = re.compile(r"^(?:st|nd|rd|th|er|e|ère|ème|TM|®)$")
+RAISED = {"sup": "^", "sub": "_"}
+ORDINAL = pattern("ordinal")
 BRACKETED = re.compile(r"\[.*\]", re.DOTALL)
+
+NOTE_MARK, NOTE_ADDRESS = pattern("note_mark"), pattern("note_address")
+NAMING = ("class", "role", "epub:type")
 
 MOST_PARTS = 40  # of a superscript; more are a tag that was not closed
 MOST_WRAPPERS = 3  # around the mark of a note
-
-# The mark of a note, what generators call it, and its address.
-NOTE_MARK = re.compile(
-    r"(?:(?:note|fn|[注註※])\s*)?(?:\d{1,3}|[a-z]{1,4}|[*†‡§¶#※]{1,4})(?:\s*[,;–-]?\s*(?:\d{1,3}|[a-z]|[*†‡§¶#]))*",
-    re.IGNORECASE,
-)
 LONGEST_MARK = 20  # characters
-NOTE_NAME = pattern("note_name", re.IGNORECASE)
-NOTE_ADDRESS = re.compile(r"#(?:user-content-)?_?(?:fn|ftn|foot-?note|footnotedef|endnote|note|cite_note)s?[-_:.]*\d")
-NAMING = ("class", "role", "epub:type")
-NOTE_ATTRIBUTES = (*NAMING, "id")
 
 # Around the text of a link, and after the number of its address.
 LINK, LINK_END, ADDRESS_END = "\ufddd", "\ufdde", "\ufddf"
 
 # Between two words where a style sets them apart, and after struck-out text.
 GAP = "\x1f"
-_GAPS = re.compile(f"(?<=[\\w{ADDRESS_END}]){GAP}+(?={LINK}?\\w)|(?<=~~){GAP}+(?={LINK}?\\d)|{GAP}{GAP}+(?={LINK}?\\w)")
-
-# Class names, the first that matches counts: struck-out text, the type after a parameter of Docutils, notes inside a
-# sentence (LaTeXML, Tufte), marks of notes, and what a style sets apart from the words beside it.
-CLASS_NAMES = (
-    ("struck", re.compile(r"(?:^|\s)(?:line-through|strike|strikethrough|struck|ltx_text_strikethrough)(?=$|\s)")),
-    ("type", re.compile(r"(?:^|\s)classifier(?=$|\s)")),
-    ("aside", re.compile(r"(?:^|\s)(?:ltx_note_outer|sidenote|marginnote)(?=$|\s)")),
-    ("note", NOTE_NAME),
-    ("apart", re.compile(r"(?:^|[\s_-])(?:badge|pill|chip|tag|label|lozenge)(?=$|[\s_-])", re.IGNORECASE)),
+_GAPS = re.compile(
+    rf"(?<=[\w'’′{ADDRESS_END}]){GAP}+(?={LINK}?[\w\\「『])|(?<=~~){GAP}+(?={LINK}?\d)|{GAP}{GAP}+(?={LINK}?\w)"
 )
+
 NOTHING = ("", "")
 SET_APART = {"type": (" : ", ""), "aside": (" [", "]"), "apart": (GAP, GAP)}
 
@@ -77,15 +56,14 @@ def is_inline(tag: Tag) -> bool:
 
 def is_line(tag: Tag) -> bool:
     """Returns whether an element of code is a whole line of it: `<span class="gatsby-highlight-code-line">`."""
-    return "class" in tag.attrs and LINE_CLASS.search(attribute(tag, "class")) is not None
+    return LINE_CLASS.search(attribute(tag, "class")) is not None
 
 
 def is_struck(tag: Tag) -> bool:
     """Returns whether a text is struck out."""
     if tag.name in STRUCK or not tag.attrs:
         return tag.name in STRUCK
-    is_named = _kind(written_names(tag)) == "struck"
-    return is_named or STRUCK_STYLE.search(attribute(tag, "style")) is not None
+    return _kind(written_names(tag)) == "struck" or STRUCK_STYLE.search(attribute(tag, "style")) is not None
 
 
 def marks_of(tag: Tag) -> tuple[str, str]:
@@ -96,29 +74,25 @@ def marks_of(tag: Tag) -> tuple[str, str]:
     name = tag.name
     if name in ("label", "cite"):
         return GAP, GAP
+    if name == "ins":
+        before = tag.previous_sibling
+        return (GAP, "") if isinstance(before, Tag) and is_struck(before) else NOTHING
+    if is_note_mark(tag):
+        return NOTHING if BRACKETED.fullmatch(_text_of(tag)[0]) else ("[", "]")
+    if name in RAISED:
+        return _raised(tag, RAISED[name])
     if name == "span" and (raised := RAISED_STYLE.search(attribute(tag, "style") or attribute(tag, "class"))):
         return _raised(tag, RAISED[raised[1]])
-    if name == "span" or (name == "a" and "#" not in attribute(tag, "href")):
-        kind = _kind(written_names(tag)) if "class" in tag.attrs else ""
-        if kind != "note":
-            return SET_APART.get(kind, NOTHING)
-    if name in RAISED or name in ("a", "span"):
-        if is_note_mark(tag):
-            return NOTHING if BRACKETED.fullmatch(_text_of(tag)[0]) else ("[", "]")
-        return _raised(tag, RAISED[name]) if name in RAISED else SET_APART.get(_kind(written_names(tag)), NOTHING)
-    before = tag.previous_sibling if name == "ins" else None
-    return (GAP, "") if isinstance(before, Tag) and is_struck(before) else NOTHING
+    return SET_APART.get(_kind(written_names(tag)), NOTHING)
 
 
 def is_note_mark(tag: Tag) -> bool:
     """Returns whether an element is the whole mark of a note: `<sup><a href="#fn2">2</a></sup>`."""
     if not _may_be_note(tag):
         return False
-    around = tag
-    for _ in range(MOST_WRAPPERS):
-        if around.parent is None or around.parent.name not in INLINE_TEXT:
+    for around in islice(tag.parents, MOST_WRAPPERS):
+        if around.name not in INLINE_TEXT:
             break
-        around = around.parent
         if _may_be_note(around):
             return False
     return True
@@ -126,21 +100,19 @@ def is_note_mark(tag: Tag) -> bool:
 
 def _may_be_note(tag: Tag) -> bool:
     name = tag.name
-    if name not in ("a", "sup", "span"):
-        return False
     if name == "sup":
-        is_named = any(attribute(tag, one) and NOTE_NAME.search(attribute(tag, one)) for one in NOTE_ATTRIBUTES)
+        names = (attribute(tag, name) for name in (*NAMING, "id"))
         text, is_linked = _text_of(tag)
-        return bool(text) and (is_linked or is_named) and len(text) <= LONGEST_MARK and not ORDINAL.match(text)
+        is_named = is_linked or any(KINDS["note"].search(written) for written in names)
+        return bool(text) and is_named and len(text) <= LONGEST_MARK and not ORDINAL.match(text)
+    address = attribute(tag, "href")
+    if name not in ("a", "span") or (name == "a" and "#" not in address):
+        return False
+    is_named = any(_kind(written_names(tag, naming)) == "note" for naming in NAMING)
     if name == "a":
-        address = attribute(tag, "href")
-        if "#" not in address:
-            return False
         only = tag.contents[0] if len(tag.contents) == 1 else None
         is_raised = isinstance(only, Tag) and only.name == "sup"
-        is_named = is_raised or NOTE_ADDRESS.search(address) is not None or _is_named(tag) or _follows_number(tag)
-    else:
-        is_named = _is_named(tag)
+        is_named = is_named or is_raised or NOTE_ADDRESS.search(address) is not None or _follows_number(tag)
     return is_named and NOTE_MARK.fullmatch(_text_of(tag)[0].strip("[]()")) is not None
 
 
@@ -156,10 +128,6 @@ def without_gaps(text: str) -> str:
     return _GAPS.sub(" ", text).replace(GAP, "") if GAP in text else text
 
 
-def _is_named(tag: Tag) -> bool:
-    return any(_kind(written_names(tag, name)) == "note" for name in NAMING if name in tag.attrs)
-
-
 def _text_of(tag: Tag) -> tuple[str, bool]:
     """Returns the text of a short element and whether it has a link; no text if it is long."""
     inside = list(islice(steps(tag), MOST_PARTS))
@@ -169,17 +137,13 @@ def _text_of(tag: Tag) -> tuple[str, bool]:
 
 def _raised(tag: Tag, sign: str) -> tuple[str, str]:
     text, is_linked = _text_of(tag)
-    if not text or is_linked or _is_in_note(tag) or ORDINAL.match(text) or BRACKETED.fullmatch(text):
+    is_in_note = tag.parent is not None and _may_be_note(tag.parent)
+    if not text or is_linked or is_in_note or ORDINAL.match(text) or BRACKETED.fullmatch(text):
         return NOTHING
     return (sign, "") if len(text) == 1 else (sign + "{", "}")
-
-
-def _is_in_note(tag: Tag) -> bool:
-    around = tag.parent
-    return around is not None and around.name in ("a", "span", "sup") and _may_be_note(around)
 
 
 @lru_cache(maxsize=4096)
 def _kind(names: str) -> str:
     """Returns what the value of a `class` says about a text; empty for most."""
-    return next((kind for kind, pattern in CLASS_NAMES if pattern.search(names)), "")
+    return next((kind for kind, pattern in KINDS.items() if pattern.search(names)), "") if names else ""

@@ -13,23 +13,18 @@ from sakuin.knowledge.reading.sections.admonitions import BOX_TAGS, admonition_t
 from sakuin.knowledge.reading.tree import HEADINGS
 
 CELLS = frozenset({"td", "th"})
-
 # Elements whose lines have marks, if they are no others' boxes.
 MARKED = BOX_TAGS | {"li", "dd"}
+# Inline elements that have neither marks nor a place of their own, if they have no attribute.
+PLAIN = INLINE_TEXT - CELLS - RAISED.keys() - STRUCK - {"ins", "a", "label", "cite"}
+STRIKE = "~~"
+# Of LaTeXML: the marker of an item, whose text is a block.
+MARKER_CLASS = "ltx_tag_item"
 
 # Cells beyond these extend over nothing: each takes a place in every row.
 MOST_COLUMNS = 50
 MOST_ROWS = 1000  # of a cell that extends to the end of its group of rows
-
 MOST_LEVELS = 20
-
-STRIKE = "~~"
-
-# Of LaTeXML: the marker of an item, whose text is a block.
-MARKER_CLASS = "ltx_tag_item"
-
-# Inline elements that have neither marks nor a place of their own, if they have no attribute.
-PLAIN = INLINE_TEXT - CELLS - RAISED.keys() - STRUCK - {"ins", "a", "label", "cite"}
 
 
 @dataclass(slots=True)

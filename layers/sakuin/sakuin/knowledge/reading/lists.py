@@ -7,22 +7,17 @@ from itertools import islice
 from bs4 import Tag
 
 from sakuin.knowledge.reading.parsing import attribute
-from sakuin.knowledge.reading.rules import table
+from sakuin.knowledge.reading.rules import pattern, table
 from sakuin.knowledge.reading.tree import steps
 
+STYLE, NO_MARKER, STYLES = pattern("list_style"), pattern("no_marker"), table("lists_styles")
 NUMBER = re.compile(r"-?\d{1,6}")
-STYLE = re.compile(r"list-style(?:-type)?\s*:\s*(?P<style>[\w-]+)", re.IGNORECASE)
-NO_MARKER = re.compile(r"(?:^|[\s_-])(?:list-none|list-unstyled|no-bullets?|ltx_enumerate)(?=$|\s)")
-
-STYLES = table("lists_styles")
+# A marker that an author wrote: "5.", "(a)", "iv)", "•".
+WRITTEN = re.compile(r"[(\[]?(?:\d{1,4}|[A-Za-z]|[ivxIVX]{1,5})[.)\]]|[•‣–]")
 ROMAN = {
     **{1000: "m", 900: "cm", 500: "d", 400: "cd", 100: "c", 90: "xc", 50: "l", 40: "xl"},
     **{10: "x", 9: "ix", 5: "v", 4: "iv", 1: "i"},
 }
-
-# A marker that an author wrote: "5.", "(a)", "iv)", "•".
-WRITTEN = re.compile(r"[(\[]?(?:\d{1,4}|[A-Za-z]|[ivxIVX]{1,5})[.)\]]|[•‣–]")
-
 FIRST_STEPS = 12
 
 
@@ -41,26 +36,22 @@ class ItemNumbers:
         if tag.name != "ol":
             return cls(None, style=style)
         start = attribute(tag, "start").strip()
-        if "reversed" not in tag.attrs:
-            return cls(int(start) if NUMBER.fullmatch(start) else 1, style=style)
-        count = sum(isinstance(item, Tag) and item.name == "li" for item in tag.contents)
-        return cls(int(start) if NUMBER.fullmatch(start) else count, -1, style)
+        is_reversed = "reversed" in tag.attrs
+        count = sum(isinstance(item, Tag) and item.name == "li" for item in tag.contents) if is_reversed else 1
+        return cls(int(start) if NUMBER.fullmatch(start) else count, -1 if is_reversed else 1, style)
 
     def marker(self, item: Tag) -> str:
         """Returns the marker of the next item: "- ", "7. ", "b. ", or none if its text begins with one."""
-        value = attribute(item, "value").strip()
-        if self.number is not None and NUMBER.fullmatch(value):
-            self.number = int(value)
-        number = self.number
-        if number is not None:
-            self.number = number + self.step
+        if self.number is None:
+            return "- "
         style = (_style(item) if item.attrs else "") or self.style
-        marker = "- " if number is None or style == "none" else f"{_written(number, style)}. "
-        if self.style == style == "" and number is None:
-            return marker
+        value = attribute(item, "value").strip()
+        number = int(value) if NUMBER.fullmatch(value) else self.number
+        self.number = number + self.step
+        marker = "- " if style == "none" else f"{_written(number, style)}. "
         begin = next((step.text.strip() for step in islice(steps(item), FIRST_STEPS) if step.text.strip()), "")
         has_own = begin.startswith(marker.strip()) if style != "none" else WRITTEN.match(begin) is not None
-        return "" if has_own and number is not None else marker
+        return "" if has_own else marker
 
 
 def _style(tag: Tag) -> str:
@@ -75,16 +66,13 @@ def _style(tag: Tag) -> str:
 def _written(number: int, style: str) -> str:
     if 0 < number <= len(style) > 1:
         return style[number - 1]
+    written = ""
     if style in ("i", "I") and 0 < number < 4000:
-        numeral = ""
         for value, letters in ROMAN.items():
-            numeral += letters * (number // value)
+            written += letters * (number // value)
             number %= value
-        return numeral if style == "i" else numeral.upper()
-    if style in ("a", "A") and number > 0:
-        letters = ""
-        while number:
-            number, place = divmod(number - 1, 26)
-            letters = chr(ord(style) + place) + letters
-        return letters
-    return str(number)
+        return written if style == "i" else written.upper()
+    while style in ("a", "A") and number > 0:
+        number, place = divmod(number - 1, 26)
+        written = chr(ord(style) + place) + written
+    return written or str(number)

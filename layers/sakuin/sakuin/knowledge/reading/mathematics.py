@@ -8,23 +8,32 @@ from bs4 import Tag
 from bs4.element import NavigableString
 
 from sakuin.knowledge.reading.parsing import attribute, classes, parsed
+from sakuin.knowledge.reading.rules import names, table
 from sakuin.language.unicode_text import nfkc, one_line
 
-ENCODINGS = ["application/x-tex", "application/x-latex", "TeX", "LaTeX"]
-
+# Elements that are mathematics, or may be, whatever their class; the classes of images.
+MATHEMATICS, MATH_IMAGES = names("mathematics"), names("math_images")
+UNSEEN, ACCENTS = names("math_unseen"), table("math_accents")
+ENCODINGS = ("application/x-tex", "application/x-latex", "TeX", "LaTeX")
 # MathJax 4, exports of editors.
 TEX_ATTRIBUTES = ("data-latex", "data-tex")
 
-# Elements that are mathematics, or may be, whatever their class.
-MATHEMATICS = frozenset({"script", "img", "math", "mjx-container"})
-
 DRAWN = re.compile(r"(?:^|\s)mjx-c([0-9A-F]{2,5})(?=$|\s)")
-
-# Elements of KaTeX with rows, and a length in a style: `top:-3.063em`.
+# Elements of MathJax by those of MathML, and of KaTeX with rows; a length in a style: `top:-3.063em`.
+DRAWN_AS = {"mjx-frac": "mfrac", "mjx-msup": "msup", "mjx-msub": "msub", "mjx-msqrt": "sqrt", "mjx-mroot": "sqrt"}
 KATEX_STACKS = ("mfrac", "sqrt", "msupsub")
 EM = re.compile(r"(?:top|height)\s*:\s*-?([\d.]+)em")
 
-MATH_IMAGE = frozenset({"math", "tex", "latex", "formula", "equation", "mwe-math-fallback-image-inline"})
+DEEPEST = 100  # elements; deeper ones become their text
+FENCES = (("open", "("), ("close", ")"))
+# Operators without space around them.
+TIGHT = re.compile(r"[()\[\]{}|‖⟨⟩∣∥/∕!%′″‴°.:]+")
+RAISED_SIGNS = frozenset("′″‴°∘'")
+WORD = re.compile(r"[^\W\d_]{2,}")
+# What a script can stand at without braces.
+ONE_SIGN = re.compile(r"\w+|[^\\]|[(\[|].*[)\]|]|\\\w+\{[^{}]*\}")
+SPACE_IN_BRACKETS = re.compile(r"(?<=[(\[]) +| +(?=[)\],.;])")
+PREFIX = re.compile(r"((?:^|[(\[{,=<>≤≥≈≠·⋅×→⇒]) ?[-−+±∓]) +")
 
 
 def rendered_tex(tag: Tag) -> str | None:
@@ -33,7 +42,7 @@ def rendered_tex(tag: Tag) -> str | None:
     KaTeX and MathJax render a formula several times (MathML, HTML, a preview); the text contains its TeX once.
     The text of an image is its alternative text, in brackets unless it is mathematics.
     """
-    name = tag.name
+    name, names = tag.name, attribute(tag, "class")
     if name == "script":
         kind = attribute(tag, "type")
         return _delimited(tag.get_text(), display="mode=display" in kind) if kind.startswith("math/tex") else None
@@ -43,9 +52,6 @@ def rendered_tex(tag: Tag) -> str | None:
         return _mathml(tag)
     if name == "mjx-container":
         return _inner(tag, display=attribute(tag, "display") == "true")
-    names = attribute(tag, "class")
-    if not names:
-        return None
     if "katex" in names and classes(tag) & {"katex", "katex-display"}:
         return _inner(tag, display="katex-display" in names)
     if "MathJax" in names and any(part.startswith("MathJax") for part in classes(tag)):
@@ -77,39 +83,36 @@ def _inner(tag: Tag, *, display: bool) -> str:
 
 def _drawn(tag: Tag, depth: int) -> str:
     """Returns the TeX of a formula that is only drawn: by classes for each character (MathJax), or by text (KaTeX)."""
+    names = classes(tag)
     if tag.name == "mjx-c":
         named = DRAWN.search(attribute(tag, "class"))
         return nfkc(chr(int(named[1], 16))) if named else ""
-    names = classes(tag)
-    kind = next(filter(names.__contains__, KATEX_STACKS), tag.name)
+    stack = next(filter(names.__contains__, KATEX_STACKS), "")
     # A stack of KaTeX begins with what stands lowest.
     children = [child for child in tag.contents if isinstance(child, Tag)]
-    if kind in KATEX_STACKS:
+    if stack:
         stacks = (child.find("span", class_="vlist") for child in children if "vlist-t" in classes(child))
-        children = [row for stack in stacks if isinstance(stack, Tag) for row in stack.contents if isinstance(row, Tag)]
+        children = [row for rows in stacks if isinstance(rows, Tag) for row in rows.contents if isinstance(row, Tag)]
     if not children or depth >= DEEPEST:
         text = "".join(text for text in tag.contents if type(text) is NavigableString).strip("\u200b \n")
         return _token("mo", text) if not names.isdisjoint(("mrel", "mbin", "mpunct")) else text
     parts = [_drawn(child, depth + 1) for child in children]
-    match kind, list(filter(None, parts)):
-        case ("mjx-frac", [above, below]) | ("mfrac", [below, above]):
-            return rf"\frac{{{above}}}{{{below}}}"
-        case ("mjx-msqrt" | "mjx-mroot", [_, *radicand]) | ("sqrt", radicand):  # after its sign
-            root = tag.find("span", class_=["root", "katex-root"])
-            index = f"[{_drawn(root, depth + 1)}]" if isinstance(root, Tag) and kind == "sqrt" else ""
-            return rf"\sqrt{index}{{{''.join(radicand)}}}"
-        case "mjx-msup", [base, above]:
-            return base + _script("^", above)
-        case "mjx-msub", [base, below]:
-            return base + _script("_", below)
+    if stack == "msupsub":
+        rows = zip(map(_is_raised, children), parts, strict=True)
+        return "".join(_script("^" if is_raised else "_", part) for is_raised, part in rows)
+    written = [part for part in parts if part]
+    match stack or DRAWN_AS.get(tag.name, tag.name), written:
+        case "sqrt", [_, *_]:
+            root = tag.find("span", class_=["root", "katex-root"]) if stack else None
+            index = f"[{_drawn(root, depth + 1)}]" if isinstance(root, Tag) else ""
+            return rf"\sqrt{index}{{{''.join(written if stack else written[1:])}}}"  # after its sign
         case "mjx-msubsup", [base, _]:
             scripts = [_drawn(child, depth + 1) for child in children[-1].find_all(True, recursive=False)]
             above, *_, below = filter(None, scripts)
             return base + _script("_", below) + _script("^", above)
-        case "msupsub", _:
-            rows = zip(map(_is_raised, children), parts, strict=True)
-            return "".join(_script("^" if is_raised else "_", part) for is_raised, part in rows)
-    return "".join(parts)
+        case name, _:
+            return _scripted(name, written[::-1] if stack else written) or "".join(parts)
+    return ""
 
 
 def _is_raised(row: Tag) -> bool:
@@ -120,56 +123,23 @@ def _is_raised(row: Tag) -> bool:
 
 
 def _mathml(tag: Tag, *, display: bool = False) -> str:
-    display = display or attribute(tag, "display") == "block"
     inside = (inner for inner in tag.descendants if isinstance(inner, Tag))
     annotation = next((i for i in inside if i.name == "annotation" and attribute(i, "encoding") in ENCODINGS), None)
-    if annotation is not None:
-        return _delimited(annotation.get_text(), display=display)
-    if attribute(tag, "alttext"):
-        return _delimited(attribute(tag, "alttext"), display=display)
-    return _delimited(tex_of(tag), display=display)
+    written = attribute(tag, "alttext") if annotation is None else annotation.get_text()
+    display = display or attribute(tag, "display") == "block"
+    return _delimited(written or _tidy(_tex(tag, 0)) or _text(tag), display=display)
 
 
 def _image(tag: Tag) -> str:
     alternative = attribute(tag, "alt").strip()
     if not alternative or attribute(tag, "role") in ("presentation", "none") or "hidden" in tag.attrs:
         return ""
-    if "\\" in alternative or classes(tag) & MATH_IMAGE:
-        return alternative
-    return f"[{alternative}]"
+    return alternative if "\\" in alternative or classes(tag) & MATH_IMAGES else f"[{alternative}]"
 
 
 def _delimited(tex: str, *, display: bool) -> str:
     tex = tex.strip()
     return rf"\[{tex}\]" if display else rf"\({tex}\)"
-
-
-# Deeper elements become their text.
-DEEPEST = 100
-
-ACCENTS = {
-    **dict.fromkeys("→⟶⇀\u20d7", "vec"),
-    **dict.fromkeys("¯‾―–_ˉ\u0304\u0305", "bar"),
-    **dict.fromkeys("^ˆ\u0302", "hat"),
-    **dict.fromkeys("~˜\u0303", "tilde"),
-    **{"˙": "dot", ".": "dot", "¨": "ddot"},
-}
-FENCES = (("open", "("), ("close", ")"))
-UNSEEN = frozenset({"annotation", "annotation-xml", "mphantom", "mprescripts", "none"})
-
-# Operators without space around them.
-TIGHT = re.compile(r"[()\[\]{}|‖⟨⟩∣∥/∕!%′″‴°.:]+")
-RAISED_SIGNS = frozenset("′″‴°∘'")
-WORD = re.compile(r"[^\W\d_]{2,}")
-# What a script can stand at without braces.
-ONE_SIGN = re.compile(r"\w+|[^\\]|[(\[|].*[)\]|]|\\\w+\{[^{}]*\}")
-SPACE_IN_BRACKETS = re.compile(r"(?<=[(\[]) +| +(?=[)\],.;])")
-PREFIX = re.compile(r"((?:^|[(\[{,=<>≤≥≈≠·⋅×→⇒]) ?[-−+±∓]) +")
-
-
-def tex_of(tag: Tag) -> str:
-    """Returns the TeX of a `math` element without delimiters."""
-    return _tidy(_tex(tag, 0)) or _text(tag)
 
 
 def _tex(tag: Tag, depth: int) -> str:

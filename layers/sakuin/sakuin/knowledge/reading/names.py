@@ -10,73 +10,28 @@ from sakuin.knowledge.reading.rules import pattern
 from sakuin.language.tex import plain_tex
 from sakuin.language.unicode_text import is_japanese, visible
 
-# Without card suits, which have a meaning in a page about probability, and without arrows and geometric shapes
-# (△ABC), which are removed only at the beginning of a line, as bullets.
-PICTOGRAPH = re.compile(
-    "[\u203c\u2049\u231a-\u23ff\u2600-\u265f\u2668-\u2712\u2715\u2717-\u27bf\u2b05-\u2b59\u303d"
-    "\u3297\u3299\U0001f000-\U0001faff\U0001fb00-\U0001fbff]"
-)
-
-KEYCAP = re.compile("[0-9#*]\ufe0f?\u20e3")
-
-# Not a version, which has a zero after its point: "Ex 2.0 notes".
-COUNTER = (
-    r"(?:\d{1,3}(?![-.–]0)(?:[-.–][1-9]\d{0,2})*+(?![.\d]*\d)[a-zA-Z]?['’′]?"
-    r"|[①-⑳㉑-㊿❶-❿IVXⅠ-Ⅻ]{1,4}|[一二三四五六七八九十]{1,3}|[A-Za-z]['’]?)"
-)
-
-LABEL = (
-    r"(?:例題|例|ルール|コツ|パターン|ポイント|定義|定理|公式|法則|方法|手順|ステップ|練習問題|練習|問題|つまづき|つまずき|注意|"
-    r"性質|解法|手法|テクニック|補足|まとめ|基本|応用|発展|用語|重要|"
-    r"(?i:(?:rule|tip|step|method|example|ex|definition|def|theorem|pattern|point|practice|exercise|section|part)(?![a-z])|"
-    r"ex\.|def\.))"
-)
-
-CLOSER = r"[:：.．)）\]】|｜—–]"
-
-# An arrow followed by a label of an example: "→ 例1", "→ 例4・例5", "▶ Example 2". "3.12 → 3.13" has none.
-EXAMPLE_LINK = re.compile(
-    rf"\s*[→⇒➡▶►↓]\s*(?:{LABEL}\s*{COUNTER}?|[①-⑳㉑-㊿❶-❿])(?:\s*[・,、&]\s*(?:{LABEL})?\s*{COUNTER})*\s*"
-    r"(?:へ|を見る|を見よう|参照)?\s*$"
-)
-
-LEADING = (
-    re.compile(rf"^[【\[［〔(（]\s*{LABEL}\s*{COUNTER}?\s*[】\]］〕)）]\s*(?=\S)"),
-    re.compile(rf"^{LABEL}\s*{COUNTER}?\s*[:：|｜—–]\s*(?=\S)"),
-    re.compile(rf"^{LABEL}\s*(?:{COUNTER})(?:\s*{CLOSER}\s*(?=\S)|\s+(?!とは|[(（][^()（）]*[)）]\W*$)(?=\S))"),
-    re.compile(r"^第\s*[\d一二三四五六七八九十]{1,3}\s*[章節回話部]\s*[:：.．]?\s*(?=\S)"),
-    re.compile(r"^§\s*\d+(?:\.\d+)*\s*(?=\S)"),
-    re.compile(r"^[(（]\s*(?:\d{1,3}|[a-zア-ン])\s*[)）]\s*(?=\S)"),
-    re.compile(r"^[①-⑳㉑-㊿❶-❿]\s*[:：.．)）、]?\s*(?=[^\sとのをはがにへもや・,、〜~＋+])"),
-)
-
-ANY_LEADING = re.compile("|".join(label.pattern for label in LEADING))
-
-LABEL_ALONE = re.compile(rf"^(?:{LABEL}\s*{COUNTER}?|{COUNTER})\s*{CLOSER}?$")
+PICTOGRAPH = pattern("pictograph_or_key")
+EXAMPLE_LINK = pattern("example_link")
+LEADING = pattern("leading_label")
+LABEL_ALONE = pattern("label_alone")
+GENERIC = pattern("generic_name")
 
 VERSION = re.compile(r"v?\d+(?:\.\d+){2,}[\w.+-]*")
-
-LONGEST_TEXT = 500  # no name is longer
-
-BULLETS = "¶▶►▷▸▹◀◆◇■□●○◎▼▽▲•‣・⇒→➡※★☆✓✔*#|｜ \t\n"
-
 TEX = re.compile(r"[\\${}]")
-
 # △ABC begins with a sign of mathematics.
 SHAPE = re.compile(r"[▲△▽□]\w")
-
 WHAT_IS = re.compile(r"(?<=\S)とは[?？]*$")
-
+BULLETS = "¶▶►▷▸▹◀◆◇■□●○◎▼▽▲•‣・⇒→➡※★☆✓✔*#|｜ \t\n"
 TRAILING = " \t\n。、．，,;；:：!！・…—–~〜→⇒|｜"
-
 PAIRS = {")": "(", "）": "（", "]": "[", "】": "【", "」": "「", "』": "『"}
 
-GENERIC = pattern("names_generic")
+LONGEST_TEXT = 500  # no name is longer
+MOST_LABELS = 6  # before a name
 
 
-def without_example_link(text: str) -> str:
-    """Returns `text` without a link label such as "→ 例1" at its end."""
-    return EXAMPLE_LINK.sub("", text)
+def is_link_label(text: str) -> bool:
+    """Returns whether the text of a link is only a label, or leads to an example: "→ 例1"."""
+    return is_label(text) or not EXAMPLE_LINK.sub("", f" {text}").strip()
 
 
 def is_label(text: str) -> bool:
@@ -87,9 +42,7 @@ def is_label(text: str) -> bool:
 def is_label_alone(text: str) -> bool:
     """Returns whether a text without pictographs is only a number or a label."""
     bare = _bare(text)
-    if VERSION.fullmatch(bare):
-        return False
-    return not bare or LABEL_ALONE.match(bare) is not None
+    return not bare or (LABEL_ALONE.match(bare) is not None and not VERSION.fullmatch(bare))
 
 
 def is_generic(name: str) -> bool:
@@ -106,19 +59,14 @@ def concept_name(text: str) -> str:
     name = _undecorated(text[:LONGEST_TEXT])
     if TEX.search(name):
         name = _undecorated(plain_tex(name))
-    name = _bare(without_example_link(name))
-    for _ in range(3):
-        stripped = name
-        for label in LEADING if ANY_LEADING.match(name) else ():
-            leading = label.match(stripped)
-            if leading and any(map(str.isalpha, stripped[leading.end() :])):
-                stripped = stripped[leading.end() :]
-        stripped = stripped.strip(BULLETS)
-        if not stripped or stripped == name:
+    name = _bare(EXAMPLE_LINK.sub("", name))
+    for _ in range(MOST_LABELS):
+        label = LEADING.match(name)
+        bare = name[label.end() :].strip(BULLETS) if label else ""
+        if not any(map(str.isalpha, bare)):
             break
-        name = stripped
-    name = name.rstrip(TRAILING)
-    return _balanced(WHAT_IS.sub("", name))
+        name = bare
+    return _balanced(WHAT_IS.sub("", name.rstrip(TRAILING)))
 
 
 def shortened(text: str, *, limit: int = 40) -> str:
@@ -132,7 +80,7 @@ def shortened(text: str, *, limit: int = 40) -> str:
 
 
 def _undecorated(text: str) -> str:
-    return visible(PICTOGRAPH.sub(" ", KEYCAP.sub(" ", text) if "\u20e3" in text else text))
+    return visible(PICTOGRAPH.sub(" ", text))
 
 
 def _bare(text: str) -> str:
@@ -148,10 +96,7 @@ def _balanced(name: str) -> str:
     return name.rstrip(TRAILING)
 
 
-NUMBERS = (
-    re.compile(r"(?P<number>\d{1,3}(?:[.-]\d{1,3})*)\s*[.．)）](?:\s+(?=\S)|(?=[^\d\s]))"),
-    re.compile(r"(?P<number>\d{1,3}(?:\.\d{1,3})+)\s+(?=\S)"),
-)
+NUMBER = re.compile(r"(\d{1,3}(?:[.-]\d{1,3})*)\s*[.．)）](?:\s+(?=\S)|(?=[^\d\s]))|(\d{1,3}(?:\.\d{1,3})+)\s+(?=\S)")
 
 Number = tuple[int, ...]
 
@@ -192,7 +137,5 @@ def without_number(title: str) -> str:
 
 
 def _split(title: str) -> tuple[Number, str]:
-    for form in NUMBERS:
-        if found := form.match(title):
-            return tuple(map(int, re.split("[.-]", found["number"]))), title[found.end() :]
-    return (), title
+    number = NUMBER.match(title)
+    return (tuple(map(int, re.split("[.-]", number[1] or number[2]))), title[number.end() :]) if number else ((), title)

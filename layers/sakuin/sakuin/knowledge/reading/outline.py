@@ -3,7 +3,6 @@
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from functools import lru_cache
 from itertools import islice
 from urllib.parse import unquote, urljoin, urlsplit
 
@@ -15,32 +14,23 @@ from sakuin.knowledge.page import Explanation
 from sakuin.knowledge.reading.anchors import AnchoredElement
 from sakuin.knowledge.reading.inline import is_note_mark
 from sakuin.knowledge.reading.layout import Layout
-from sakuin.knowledge.reading.names import concept_name, is_label, without_example_link
-from sakuin.knowledge.reading.parsing import attribute, classes, written_names
+from sakuin.knowledge.reading.names import concept_name, is_link_label
+from sakuin.knowledge.reading.parsing import attribute, classes
 from sakuin.knowledge.reading.prose import Prose
+from sakuin.knowledge.reading.rules import names
 from sakuin.knowledge.reading.titles import words_of
 from sakuin.knowledge.reading.tree import HEADINGS, Step, is_code_block, language_of, steps
 from sakuin.language.unicode_text import one_line, visible
 
 # A heading inside one of these does not apply to the text after it.
-SECTIONS = frozenset(
-    {"section", "article", "aside", "details", "li", "dd", "td", "th", "blockquote", "figure", "fieldset"}
-)
-
-BADGE = re.compile(r"badge|number|label|(?:^|[-_ ])(?:no|num|step)(?:$|[-_ ])", re.IGNORECASE)
-
+SECTIONS = names("sections")
 MAY_BE_CODE = frozenset({"pre", "listing", "xmp", "plaintext", "div", "table", "code", "samp", "tt"})
 
-# Text before the first heading ends at any heading.
-LEAD_RANK = 7
-
-# A section is a list of links if this share of its text is in links.
-LINKED_SHARE = 0.9
-
+LEAD_RANK = 7  # text before the first heading ends at any heading
+LINKED_SHARE = 0.9  # of its text is in links: a section is a list of links
 MOST_LABEL_STEPS, LONGEST_SOURCE = 30, 12
 
-# Of links whose address says nothing to a reader elsewhere.
-NO_ADDRESS = frozenset({"javascript", "vbscript", "data", "blob", "about", "file"})
+NO_ADDRESS = names("no_address")  # to a reader elsewhere
 LINE_BREAKS = re.compile(r"[\t\r\n]")  # which browsers leave out of an address
 LONGEST_ADDRESS = 1000  # characters
 
@@ -241,34 +231,25 @@ class Outline:
         fragment = fragment_of(tag)
         if not fragment:
             return
-        self._open[-1].region.links.append(fragment)
+        last = self._open[-1]
+        last.region.links.append(fragment)
         label = one_line("".join(step.text for step in islice(steps(tag), MOST_LABEL_STEPS)))
-        is_note = _is_in_note_mark(tag)
         # The link at a heading, such as ¶; in a box also one to its example.
         is_furniture = not any(map(str.isalnum, label))
-        if self._open[-1].is_authored and not label.isalnum():
-            is_furniture = is_label(label) or not without_example_link(" " + label).strip()
-        self._muted = tag if is_furniture and not is_note else None
+        is_furniture |= last.is_authored and not label.isalnum() and is_link_label(label)
+        self._muted = tag if is_furniture and not _is_in_note_mark(tag) else None
 
     def _text(self, step: Step) -> None:
-        current = self._open[-1]
+        region = self._open[-1].region
         if self._title is None and any(map(str.isalnum, step.text)):
-            current.started = True
+            self._open[-1].started = True
+            length = len(step.text.strip())
             if self._link is None:
-                current.region.written += len(step.text.strip())
+                region.written += length
             else:
-                length = len(step.text.strip())
-                current.region.linked += length
-                current.region.references += length * (attribute(self._link, "href").find("#") > 0)
-        text = step.text
-        if self._pre is None and _is_badge(written_names(step.tag)) and is_label(text):
-            text += " "  # the badge "例1" is separate from the text after it
-        current.region.prose.add(text, is_code=self._code is not None)
-
-
-@lru_cache(maxsize=4096)
-def _is_badge(names: str) -> bool:
-    return BADGE.search(names) is not None
+                region.linked += length
+                region.references += length * (attribute(self._link, "href").find("#") > 0)
+        region.prose.add(step.text, is_code=self._code is not None)
 
 
 def fragment_of(tag: Tag) -> str:

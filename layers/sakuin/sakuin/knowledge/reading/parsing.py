@@ -14,17 +14,16 @@ from sakuin.knowledge.reading.rules import names
 from sakuin.language.unicode_text import nfc
 from sakuin.texts.catalogue import coded
 
-OPAQUE = names("opaque")
-
-OF_OTHER_NAMESPACES = names("of_other_namespaces")
-
+OPAQUE, OF_OTHER_NAMESPACES = names("opaque"), names("of_other_namespaces")
 RUBY_PART = re.compile(r"<(?P<slash>/?)(?P<name>ruby|rb|rt|rtc|rp)\b[^>]*>", re.IGNORECASE)
-
-# Typical pages have some thousands. Each takes about a kilobyte and 0.1 ms.
-MOST_ELEMENTS = 200_000
 
 # The elements inside these are not part of the document in a browser.
 INERT = frozenset({"template", "noscript", "iframe", "noframes", "noembed"})
+
+# Typical pages have some thousands. Each takes about a kilobyte and 0.1 ms.
+MOST_ELEMENTS = 200_000
+# Of names in an attribute, in characters: they are keys of caches.
+_LONGEST_NAMES = 2000
 
 
 class LeanTag(Tag):
@@ -186,10 +185,6 @@ def with_ruby_closed(text: str) -> str:
         return f"</{before}>{tag[0]}" if before and (not tag["slash"] or name == "ruby") else tag[0]
 
     return RUBY_PART.sub(closed, text)
-
-
-# Of names in an attribute, in characters: they are keys of caches.
-_LONGEST_NAMES = 2000
 
 
 def attribute(tag: Tag, name: str) -> str:

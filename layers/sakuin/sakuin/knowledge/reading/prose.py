@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from sakuin.knowledge.markdown import ALL_MARKS, BORDER, LINE, MARKS, SPANNED, fenced, linked_out, markdown
 from sakuin.knowledge.reading.inline import ADDRESS_END, GAP, LINK, LINK_END, without_gaps
-from sakuin.knowledge.reading.names import PICTOGRAPH
+from sakuin.knowledge.reading.rules import pattern
 from sakuin.language.tex import readable_tex
 from sakuin.language.unicode_text import INVISIBLE, nfc, visible
 
@@ -20,7 +20,6 @@ SPACE = "\t\r\n\f\v\u00a0\u2000-\u200a\u2028\u2029\u202f\u205f\u3000"
 
 # Not a single space, which stays.
 SPACES = re.compile(f"[ {SPACE}](?:[ {SPACE}]+|(?<! ))")
-
 NO_WORDS = f" {BREAK}{GAP}{ALL_MARKS}\t\r\n\f\v\u00a0\u3000"
 
 # The text of a link in one line with its address, and marks that such a text has no other one for.
@@ -32,8 +31,7 @@ SCHEME = re.compile(r"^(?:https?://|mailto:|tel:)(?:www\.)?|/$")
 WIDE = re.compile("[\u2e80-\u9fff\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe4f\uff01-\uff60\U00020000-\U0003ffff]")
 
 # Possessive, so that a page of only pictographs does not cause backtracking.
-DECORATION = re.compile(rf"^[{LINE}{MARKS}]*(?P<signs>(?:{PICTOGRAPH.pattern}\s*+)++)", re.MULTILINE)
-
+DECORATION = re.compile(rf"^[{LINE}{MARKS}]*(?P<signs>(?:{pattern('pictograph').pattern}\s*+)++)", re.MULTILINE)
 AFTER_DECORATION = re.compile(r"[\w「『（(\\]")
 
 

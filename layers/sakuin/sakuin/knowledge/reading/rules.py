@@ -1,10 +1,12 @@
-"""The rules of reading that are data: elements, names of classes and ids, and words, from `rules.toml`."""
+"""The rules of reading that are data: elements, names of classes and ids, words and patterns, from `rules.toml`."""
 
 import re
 import tomllib
 from functools import cache
 from importlib.resources import files
 from typing import Any
+
+NAMED = re.compile(r"\(\?&(\w+)\)")
 
 
 def names(key: str) -> frozenset[str]:
@@ -17,9 +19,13 @@ def table(key: str) -> dict[str, str]:
     return dict(_rules()[key])
 
 
-def pattern(key: str, flags: int = 0) -> re.Pattern[str]:
-    """Returns a regular expression, whose parts are on lines of their own."""
-    return re.compile("".join(_rules()[key]), flags)
+def pattern(key: str) -> re.Pattern[str]:
+    """Returns a regular expression. It may be in several parts, and `(?&name)` is the expression of that name."""
+    return re.compile(_expression(key))
+
+
+def _expression(key: str) -> str:
+    return NAMED.sub(lambda name: _expression(name[1]), "".join(_rules()[key]))
 
 
 @cache

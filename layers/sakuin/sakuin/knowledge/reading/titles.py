@@ -2,7 +2,7 @@
 
 import re
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import islice
 
@@ -10,36 +10,39 @@ from bs4 import Tag
 
 from sakuin.knowledge.markdown import without_code
 from sakuin.knowledge.page import Explanation
-from sakuin.knowledge.reading.anchors import AnchoredElement
+from sakuin.knowledge.reading.anchors import TITLES_PARENT, AnchoredElement
 from sakuin.knowledge.reading.inline import is_inline, is_note_mark, is_struck, marks_of, without_gaps
 from sakuin.knowledge.reading.names import (
     concept_name,
     is_generic,
     is_label,
     is_label_alone,
+    is_link_label,
     shortened,
-    without_example_link,
     without_number,
 )
 from sakuin.knowledge.reading.parsing import attribute, classes
-from sakuin.knowledge.reading.rules import names
-from sakuin.knowledge.reading.tree import HEADINGS, Step, begins_with_text, steps
+from sakuin.knowledge.reading.rules import names, pattern
+from sakuin.knowledge.reading.tree import Step, begins_with_text, steps
 from sakuin.language.unicode_text import one_line
 
 GENERIC = names("titles_generic")
+TITLE_CLASS, TITLE_TAGS = pattern("title_class"), names("title_tags")
+TITLE_ATTRIBUTES = ("data-title", "title", "aria-label")
+SECTION_NUMBERS = names("section_numbers")
 
 # "0.40.0 (October 15, 2024)", "[1.2.0] - 2024-10-15", "Version 2.1"
 VERSION = re.compile(r"[\[(]?(?P<version>(?:v|version )?\d+(?:\.\d+)+[\w.+-]*)", re.IGNORECASE)
-
-NAMES_SOMETHING = re.compile(r"[^\W\d_]|[^\w\s.,:;()\[\]-]")
-
-WORDS = re.compile(r"\w")
-
-ADDITION = re.compile(r"[(（][^()（）]*[)）]\W*")
-
 # "2.", "(3)"
 LONE_NUMBER = re.compile(r"\W*\d{1,4}\W*")
+NAMES_SOMETHING = re.compile(r"[^\W\d_]|[^\w\s.,:;()\[\]-]")
+ADDITION = re.compile(r"[(（][^()（）]*[)）]\W*")
+WORDS = re.compile(r"\w")
 
+FIRST_STEPS = 40  # a title is at the beginning of its element
+TITLE_STEPS = 60  # and is short
+LONGEST_TITLE = 120  # characters
+LONGEST_TITLE_TEXT = 2000  # characters in the source, white space included
 LONGEST_PARENT = 60  # characters
 
 
@@ -63,20 +66,6 @@ def _short(heading: str) -> str:
     return version["version"] if version else heading[:LONGEST_PARENT].rstrip()
 
 
-TITLE_CLASS = re.compile(r"(?:^|[-_])(?:title|heading|header|name|caption|headline|term)$", re.IGNORECASE)
-
-TITLE_TAGS = HEADINGS.keys() | {"strong", "b", "dfn", "em", "th", "dt", "summary", "legend", "caption", "figcaption"}
-
-TITLE_ATTRIBUTES = ("data-title", "title", "aria-label")
-
-SECTION_NUMBERS = frozenset({"section-number", "header-section-number"})
-
-FIRST_STEPS = 40  # a title is at the beginning of its element
-TITLE_STEPS = 60  # and is short
-LONGEST_TITLE = 120  # characters
-LONGEST_TITLE_TEXT = 2000  # characters in the source, white space included
-
-
 def title_of(anchored: AnchoredElement, content: str) -> str:
     """Returns the title of an explanation, from the first of these sources that has one.
 
@@ -94,17 +83,12 @@ def title_of(anchored: AnchoredElement, content: str) -> str:
 
 
 def words_of(tag: Tag) -> str:
-    """Returns the text of a title on one line, without badges ("例1") and link labels ("→ 例1")."""
-    return title_words(
-        islice(steps(tag), TITLE_STEPS), lambda step, words: _is_furniture(step, tag, first=not words.strip())
-    )
+    """Returns the text of the title of a box on one line, without badges ("例1") and link labels ("→ 例1")."""
+    return title_words(islice(steps(tag), TITLE_STEPS), of_box=tag)
 
 
-def title_words(title_steps: Iterable[Step], is_left_out: Callable[[Step, str], bool]) -> str:
-    """Returns the words of a title on one line, without marks of notes and without struck-out words among others.
-
-    `is_left_out` is asked about each text and the words before it.
-    """
+def title_words(title_steps: Iterable[Step], *, of_box: Tag | None = None) -> str:
+    """Returns the words of a title on one line, without marks of notes and without struck-out words among others."""
     all_steps = tuple(title_steps)
     words = ""
     skipped: Tag | None = None
@@ -113,7 +97,7 @@ def title_words(title_steps: Iterable[Step], is_left_out: Callable[[Step, str], 
             skipped = None if step.kind == "close" and step.tag is skipped else skipped
         elif step.kind == "text":
             # Cut, since nested headings read the same text several times.
-            words += "" if is_left_out(step, words) else step.text[:LONGEST_TITLE_TEXT]
+            words += "" if _is_left_out(step, words, of_box) else step.text[:LONGEST_TITLE_TEXT]
         elif not is_inline(step.tag):
             words += " "
         elif step.kind == "open" and (is_note_mark(step.tag) or is_struck(step.tag)):
@@ -121,12 +105,25 @@ def title_words(title_steps: Iterable[Step], is_left_out: Callable[[Step, str], 
         else:
             words += marks_of(step.tag)[step.kind == "close"]
     title = one_line(without_gaps(words))
+    if NAMES_SOMETHING.search(title) and not ADDITION.fullmatch(title):
+        return title
     # The label before a lone number or an addition names it: "Theorem 1.1.1.", "Theorem 2 (Pump)".
-    return (
-        title
-        if NAMES_SOMETHING.search(title) and not ADDITION.fullmatch(title)
-        else one_line("".join(step.text for step in all_steps if step.tag.name != "a" or WORDS.search(step.text)))
-    )
+    return one_line("".join(step.text for step in all_steps if step.tag.name != "a" or WORDS.search(step.text)))
+
+
+def _is_left_out(step: Step, words: str, of_box: Tag | None) -> bool:
+    """Returns whether a text is a number by the generator or the sign of a link, or in the title of a box a label."""
+    tag, is_link = step.tag, step.tag.name == "a"
+    if not SECTION_NUMBERS.isdisjoint(classes(tag)):  # of Sphinx, Pandoc
+        return True
+    if not step.text.strip():
+        return False
+    if is_link and ("#" in attribute(tag, "href") or "href" not in tag.attrs) and not any(map(str.isalnum, step.text)):
+        return True
+    if of_box is None or tag is of_box:
+        return False
+    is_in_page = is_link and attribute(tag, "href").startswith("#")
+    return is_link_label(one_line(step.text)) if is_in_page else not words.strip() and is_label(step.text)
 
 
 def _candidates(anchored: AnchoredElement, content: str) -> Iterator[str]:
@@ -139,10 +136,8 @@ def _candidates(anchored: AnchoredElement, content: str) -> Iterator[str]:
     for tag in (anchored.origin, anchored.element):
         yield from (attribute(tag, name) for name in TITLE_ATTRIBUTES if name in tag.attrs)
     if anchored.shape == "element":
-        for step in islice(steps(anchored.element), FIRST_STEPS):
-            if step.kind == "open" and step.tag.name in ("figcaption", "summary", "legend", "caption"):
-                yield words_of(step.tag)
-                break
+        inside = (step.tag for step in islice(steps(anchored.element), FIRST_STEPS) if step.kind == "open")
+        yield from islice((words_of(tag) for tag in inside if tag.name in TITLES_PARENT), 1)
     for line in without_code(content[:500]).split("\n", 3)[:3]:
         yield shortened(line.removeprefix("- "))
     yield anchored.anchor.partition("-")[2].replace("-", " ").replace("_", " ")
@@ -164,18 +159,3 @@ def leading_titles(element: Tag) -> Iterator[str]:
 def is_title(tag: Tag) -> bool:
     """Returns whether an element is a title by its tag or class."""
     return tag.name in TITLE_TAGS or any(TITLE_CLASS.search(name) for name in classes(tag))
-
-
-def is_section_number(tag: Tag) -> bool:
-    """Returns whether a generator (Sphinx, Pandoc) counted a heading with an element."""
-    return not SECTION_NUMBERS.isdisjoint(classes(tag))
-
-
-def _is_furniture(step: Step, title: Tag, *, first: bool) -> bool:
-    if step.tag is title or not step.text.strip():
-        return False
-    if is_section_number(step.tag):
-        return True
-    if step.tag.name == "a" and attribute(step.tag, "href").startswith("#"):
-        return is_label(step.text) or not without_example_link(" " + one_line(step.text)).strip()
-    return first and is_label(step.text)

@@ -1,39 +1,20 @@
 """The types of admonitions: the boxes that site generators make for notes, tips, warnings and examples."""
 
-import re
 from functools import lru_cache
+from typing import cast
 
 from bs4 import Tag
 
 from sakuin.knowledge.page import ChunkType
 from sakuin.knowledge.reading.parsing import attribute, written_names
-from sakuin.knowledge.reading.rules import names
-
-CONTAINERS = names("admonitions_containers")
+from sakuin.knowledge.reading.rules import names, pattern, table
 
 BOX_TAGS = frozenset({"div", "aside", "section", "details", "blockquote", "p"})
-
-# "theme-admonition-tip", "alert--success", "notice--info" (Minimal Mistakes), "prompt-tip" (Chirpy), "tip-box".
-PREFIX = re.compile(
-    r"^(?:theme-admonition|admonition|markdown-alert|starlight-aside|callout|blockquote-tag|alert|notice|prompt)--?(?=[a-z])"
-)
-SUFFIX = re.compile(r"[-_]?(?:box|block)$")
-
-TYPE_OF_KIND: dict[str, ChunkType] = {
-    **dict.fromkeys(("tip", "hint"), "tip"),
-    **dict.fromkeys(("example", "examples"), "example"),
-    **dict.fromkeys(("definition", "def"), "definition"),
-    "method": "method",
-}
-
-# Admonitions by their class alone; "info" and "success" mean other things elsewhere.
-ALONE = frozenset({"note", "tip", "hint", "important", "warning", "caution", "danger", "attention", "example"})
-# With a prefix or a suffix.
-AFFIXED = ALONE | TYPE_OF_KIND.keys() | {"info", "success", "error", "question", "theorem", "rule", "formula"}
-# `<details class="info">` of MkDocs.
-OF_DETAILS = AFFIXED | {"abstract", "summary", "todo", "failure", "bug", "quote", "faq", "help", "check", "seealso"}
-
-TRANSLATED = names("admonitions_translated")
+CONTAINERS, AFFIX = names("admonitions_containers"), pattern("admonition_affix")
+TYPE_OF_KIND = table("admonition_types")
+ALONE, TRANSLATED = names("admonitions_alone"), names("admonitions_translated")
+AFFIXED = ALONE | names("admonitions_affixed")
+OF_DETAILS = AFFIXED | names("admonitions_of_details")
 
 
 def admonition_type(tag: Tag) -> ChunkType | None:
@@ -49,7 +30,7 @@ def admonition_type(tag: Tag) -> ChunkType | None:
     )
     if not is_admonition:
         return None
-    return next((chunk_type for kind, chunk_type in TYPE_OF_KIND.items() if kind in kinds.values()), "rule")
+    return next((cast(ChunkType, each) for kind, each in TYPE_OF_KIND.items() if kind in kinds.values()), "rule")
 
 
 def is_kind(title: str, tag: Tag) -> bool:
@@ -61,4 +42,4 @@ def is_kind(title: str, tag: Tag) -> bool:
 
 @lru_cache(maxsize=4096)
 def _kind(name: str) -> str:
-    return SUFFIX.sub("", PREFIX.sub("", name))
+    return AFFIX.sub("", name)

@@ -18,19 +18,14 @@ from sakuin.knowledge.reading.outline import LEAD_RANK, SECTIONS, Region
 from sakuin.knowledge.reading.parsing import attribute, classes
 from sakuin.knowledge.reading.sections.admonitions import admonition_type, is_kind
 from sakuin.knowledge.reading.sections.settings import PageSettings
-from sakuin.knowledge.reading.titles import LONGEST_TITLE, TITLE_STEPS, is_section_number, leading_titles, title_words
+from sakuin.knowledge.reading.titles import LONGEST_TITLE, TITLE_STEPS, leading_titles, title_words
 from sakuin.knowledge.reading.tree import HEADINGS, Step, steps
 from sakuin.language.unicode_text import INVISIBLE, is_japanese, nfc
 
 # How many elements around a heading may carry its id, and the characters in them before it: a date, a link to a source.
 MOST_WRAPPERS, LONGEST_BEFORE = 4, 80
-
-# Characters of a sentence that becomes a title.
-JAPANESE_TITLE, OTHER_TITLE = 40, 80
-
-
-LONGEST_SLUG = 60  # characters
-
+# Characters of a sentence that becomes a title, and of a slug.
+JAPANESE_TITLE, OTHER_TITLE, LONGEST_SLUG = 40, 80, 60
 BOX_STEPS = 20  # the heading of a box is at its beginning
 
 
@@ -251,7 +246,7 @@ class _Reader:
         anchor = authored.anchor if authored is not None else self._usable(title.anchors)
         if tag.name == "dt" and not anchor:
             return
-        name = _title(title_words(title.steps, _is_added))
+        name = _title(title_words(title.steps))
         if "sig" in classes(tag):
             name = _signature_title(name, anchor)
         if anchor:
@@ -286,13 +281,6 @@ class _Reader:
 
 def _slug(title: str) -> str:
     return re.sub(r"[\W_]+", "-", nfc(title.casefold())).strip("-")
-
-
-def _is_added(step: Step, _words: str) -> bool:
-    """Returns whether a text is the sign of a link to its heading, such as ¶ or §, or a number by the generator."""
-    leads_here = step.tag.name == "a" and ("#" in attribute(step.tag, "href") or "href" not in step.tag.attrs)
-    is_permalink = leads_here and bool(step.text.strip()) and not any(map(str.isalnum, step.text))
-    return is_permalink or is_section_number(step.tag)
 
 
 def _signature_title(words: str, anchor: str) -> str:

@@ -11,7 +11,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import islice
-from typing import Literal
 
 from bs4 import Tag
 from bs4.element import NavigableString
@@ -61,67 +60,32 @@ def _leads_away(heading: Tag) -> bool:
     return is_of_site and not href.startswith(("#", "//")) and href != ""
 
 
-FURNITURE_TAGS = frozenset({"footer", "aside"})
-
-# Of Docutils: an `aside` that belongs to the text.
-TEXT_CLASSES = frozenset({"topic", "footnote-list", "footnote"})
-
+FURNITURE_TAGS, PANELS = frozenset({"footer", "aside"}), frozenset({"details", "form", "fieldset"})
 # All other elements without an attribute are content.
-PANELS = frozenset({"details", "form", "fieldset"})
 LOOKED_AT = FURNITURE_TAGS | PANELS | {"button", "header", "article", "li"}
-
-FURNITURE_ROLES = frozenset({"navigation", "search", "directory", "doc-toc", "dialog"})
-
-# Of a page; in its main content they are parts of the text.
-ROLES_OF_PAGE = frozenset({"banner", "contentinfo", "complementary"})
-
-FURNITURE_CLASSES = names("furniture_classes")
-
-UNSEEN = names("unseen")
-
-FURNITURE_NAME = pattern("furniture_name")
-
-# A file of a theme that a generator copied into the site.
-TEMPLATE = re.compile(r"\s*+(?:\{#(?:(?!#\}).)*+#\}\s*+)*+\{%", re.DOTALL)
-
-FURNITURE_IDS = names("furniture_ids")
-
+PARTS = frozenset({"main", "article", "h1", "body", "header"})
 # The fields of a form; the parents of links that are parts of lists, tables and titles.
 FIELDS = frozenset({"input", "select", "textarea"})
 ITEMS = frozenset({"li", "td", "th", "dt", "dd", *HEADINGS})
-
-CREDIT = re.compile(
-    r"\s*(?:(?:page|documentation|site) )?(?:was )?(?:generated|created|built|powered|made) (?:on .{1,60}\s)?"
-    r"(?:by|with|using)\b",
-    re.IGNORECASE,
-)
-LONGEST_NOTICE = 120  # characters
-
-# Words of a link that is repeated, and how often it is at least.
-LONGEST_REPEATED, FEWEST_REPEATED = 20, 5
-
-# What an element says is in its first steps.
-MOST_LOOKED_AT, LONGEST_LABEL, LONGEST_AD = 300, 60, 20
-
-ACCORDION = re.compile(r"accordion|collapsible")
-
-# So much of furniture is in links, and of an `aside` in the main content, which may say where something is from.
-LINKED, LINKED_NOTE = 0.5, 0.9
-
 # In the footer of a post, they say when and by whom it was written.
 DATELINE = frozenset({"time", "address", "abbr"})
 
+FURNITURE_CLASSES, FURNITURE_NAME = names("furniture_classes"), pattern("furniture_name")
+FURNITURE_IDS, FURNITURE_ROLES = names("furniture_ids"), names("furniture_roles")
+ROLES_OF_PAGE, TEXT_CLASSES = names("roles_of_page"), names("text_classes")
+ACCORDION, CREDIT, COUNT = pattern("accordion"), pattern("credit"), pattern("comment_count")
+TEMPLATE = pattern("template")
 SENTENCE = re.compile(r"[.!?](?=\s|$)|[。！？]")
 
-COUNT = re.compile(r"\d+ \w+|\w+ \(\d+\)|.*\d+ ?件.*")
-
-MOST_DATELINE_PARTS, LONGEST_DATELINE = 5, 120
-
+# So much of furniture is in links, and of an `aside` in the main content, which may say where something is from.
+LINKED, LINKED_NOTE = 0.5, 0.9
 # The only article is the content if it has at least this share of the text of a page without `main`.
 ARTICLE_SHARE = 0.5
-
-
-PARTS = frozenset({"main", "article", "h1", "body", "header"})
+# What an element says is in its first steps.
+MOST_LOOKED_AT, LONGEST_LABEL, LONGEST_AD, LONGEST_NOTICE = 300, 60, 20, 120
+# Words of a link that is repeated, and how often it is at least.
+LONGEST_REPEATED, FEWEST_REPEATED = 20, 5
+MOST_DATELINE_PARTS, LONGEST_DATELINE = 5, 120
 
 
 @dataclass(frozen=True, slots=True)
@@ -256,22 +220,17 @@ def _is_furniture(tag: Tag, page_title: str, *, of_page: bool) -> bool:
     has_fields = of_page and tag.name in PANELS and tag.find(list(FIELDS)) is not None
     if has_fields and _is_label(tag, longest=LONGEST_NOTICE):  # settings of the page
         return True
-    named = _named_by_classes(written_names(tag))
-    if role in FURNITURE_ROLES or (of_page and role in ROLES_OF_PAGE) or named == "unseen":
-        return named != "unseen" or any(map(str.isalnum, tag.get_text()))  # the bar of a fraction
-    is_named = named == "furniture"
+    if role in FURNITURE_ROLES or (of_page and role in ROLES_OF_PAGE):
+        return True
+    is_named = _is_named(written_names(tag).lower())
     is_named |= attribute(tag, "id").lower() in FURNITURE_IDS and tag.name not in HEADINGS
     return is_named and admonition_type(tag) is None and (_is_label(tag) or _is_linked(tag) or _is_discussion(tag))
 
 
 @lru_cache(maxsize=4096)
-def _named_by_classes(value: str) -> Literal["unseen", "furniture", ""]:
-    """Returns what the value of a `class` says about an element."""
-    names = value.lower().split()
-    if not UNSEEN.isdisjoint(names):
-        return "unseen"
-    is_furniture = not FURNITURE_CLASSES.isdisjoint(names) or FURNITURE_NAME.search(value.lower()) is not None
-    return "furniture" if is_furniture else ""
+def _is_named(written: str) -> bool:
+    """Returns whether the value of a `class` names furniture."""
+    return not FURNITURE_CLASSES.isdisjoint(written.split()) or FURNITURE_NAME.search(written) is not None
 
 
 def _credits(page_steps: Sequence[Step]) -> set[int]:

@@ -1,18 +1,15 @@
 """Footnotes in the place of their marks."""
 
-import re
 from collections.abc import Sequence
 
 from bs4 import Tag
 
-from sakuin.knowledge.reading.inline import NOTE_ATTRIBUTES, NOTE_MARK, is_inline
+from sakuin.knowledge.reading.inline import NAMING, NOTE_ADDRESS, NOTE_MARK, is_inline
 from sakuin.knowledge.reading.parsing import attribute
+from sakuin.knowledge.reading.rules import pattern
 from sakuin.knowledge.reading.tree import HEADINGS
 
-# Citations of an encyclopedia stay in their own list.
-_NOTES = re.compile(r"(?:^|[\s_-])(?:foot|end)-?notes?(?=$|[\s_-])", re.IGNORECASE)
-_ADDRESS = re.compile(r"#(?:user-content-)?_?(?:fn|ftn|foot-?note|endnote)s?[-_:.]*\d", re.IGNORECASE)
-_BACK = re.compile(r"\s*[↩↑^⏎↵]\ufe0e?\s*")
+_NOTE_NAME, _BACK = pattern("note_name"), pattern("note_back")
 _LINES = frozenset({"p", *HEADINGS})
 _AROUND = frozenset({"li", "td", "th", "dd", "dt", "caption", "figcaption"})
 _MOST_AROUND, _LONGEST = 3, 2000
@@ -21,20 +18,14 @@ _MOST_AROUND, _LONGEST = 3, 2000
 def put_notes_in_place(tags: Sequence[Tag]) -> None:
     """Moves each note to the paragraph, the item or the cell that first marks it, with its mark before its text."""
     marks: dict[str, Tag] = {}
-    seen: set[str] = set()  # a link to one of them leads back
+    notes: dict[str, Tag | None] = {}
     for tag in tags:
-        seen.update(f"#{attribute(tag, name)}" for name in ("id", "name") if name in tag.attrs)
-        if (
-            tag.name == "a"
-            and (href := attribute(tag, "href")).startswith("#")
-            and href not in seen
-            and NOTE_MARK.fullmatch(_mark(tag))
-        ):
+        notes |= {f"#{attribute(tag, 'name')}": tag.parent} if tag.name == "a" and "name" in tag.attrs else {}
+        notes |= {f"#{attribute(tag, 'id')}": tag} if "id" in tag.attrs else {}
+        href = attribute(tag, "href") if tag.name == "a" else ""
+        # A link to what is before it leads back.
+        if href.startswith("#") and href not in notes and NOTE_MARK.fullmatch(_mark(tag)):
             marks.setdefault(href, tag)
-    if not marks:
-        return
-    notes = {f"#{attribute(tag, 'name')}": tag.parent for tag in tags if tag.name == "a" and "name" in tag.attrs}
-    notes |= {f"#{attribute(tag, 'id')}": tag for tag in tags if "id" in tag.attrs}
     last: dict[int, Tag] = {}
     for href, mark in marks.items():
         note = notes.get(href)
@@ -51,8 +42,7 @@ def put_notes_in_place(tags: Sequence[Tag]) -> None:
             if _mark(back) in ("", _mark(mark)) or _BACK.fullmatch(back.get_text()):
                 back.extract()
         note.name = "p" if note.find("p") is None else "div"
-        first = note.find("p") or note
-        first.insert(0, f"[{_mark(mark)}] ")
+        (note.find("p") or note).insert(0, f"[{_mark(mark)}] ")
         if block.name in _LINES:
             last.get(id(block), block).insert_after(note.extract())
             last[id(block)] = note
@@ -66,5 +56,5 @@ def _mark(tag: Tag) -> str:
 
 def _is_note(tag: Tag, href: str) -> bool:
     around = [tag, *list(tag.parents)[:_MOST_AROUND]]
-    names = " ".join(attribute(each, name) for each in around for name in NOTE_ATTRIBUTES)
-    return "cite_note" not in href and bool(_NOTES.search(names) or _ADDRESS.match(href))
+    names = " ".join(attribute(each, name) for each in around for name in (*NAMING, "id"))
+    return "cite_note" not in href and bool(_NOTE_NAME.search(names) or NOTE_ADDRESS.match(href))
