@@ -58,6 +58,8 @@ create table public.material (
   -- What its author can correct in the version that was read last: [{severity, rule, anchor, message}]. A message, and each
   -- other reason in the database, is {code, values}: a code of the catalogue of texts, below `said.`, and its values.
   findings jsonb not null default '[]',
+  -- How many words of its main part are searched, only_read, lost, and left out by reason; null: unknown.
+  words jsonb,
   -- When the page was last requested to build an index version, to limit repeated requests.
   build_requested_at timestamptz,
   -- Sequencers do not order this material's versions: events are rejected, and the worker asks the bucket instead.
@@ -300,7 +302,7 @@ $$;
 -- Applies a version of a key that does not own the material: it waits, or it replaces a deleted owner.
 create function public.apply_other_key(
   r public.material, p_source jsonb, p_deleted boolean, p_error jsonb, p_chunks jsonb, p_fingerprint text,
-  p_learns_files jsonb, p_page_hash text, p_findings jsonb
+  p_learns_files jsonb, p_page_hash text, p_findings jsonb, p_words jsonb
 ) returns jsonb language plpgsql as $$
 declare
   fence text collate "C";
@@ -333,7 +335,7 @@ begin
     indexed_sequencer = null
   where m.material = r.material;
   return public.apply_material(r.material, p_source, p_deleted, p_error, p_chunks, p_fingerprint,
-                               p_learns_files, null, p_page_hash, p_findings);
+                               p_learns_files, null, p_page_hash, p_findings, p_words => p_words);
 end $$;
 
 -- What a worker knows of a page before it changes it: {page, null if there is none, index_versions}.
@@ -363,7 +365,7 @@ $$;
 --   p_learns_files: the versions of the learns.yml files that the chunks were written with, by key.
 --   p_expected_generation: the generation of the row when it was read. The same version again, and a change without a
 --     source, apply only if the row still has it. The same page applies only if the row has p_page_hash.
---   p_page_hash, p_findings: see material.
+--   p_page_hash, p_findings, p_words: see material.
 --   p_vectors: {space, vectors: {text_hash: vector}}, new ones of the chunks; they are stored whatever the outcome is.
 --   p_bucket: {version_id} that the bucket had after p_expected_generation was read; null if it has no object. The
 --     sequencer does not count then (apply_current). Without it, the sequencer decides.
@@ -373,7 +375,7 @@ $$;
 create function public.apply_material(
   p_material text, p_source jsonb, p_deleted boolean, p_error jsonb, p_chunks jsonb, p_fingerprint text,
   p_learns_files jsonb, p_expected_generation bigint, p_page_hash text default null,
-  p_findings jsonb default '[]', p_vectors jsonb default null, p_bucket jsonb default null
+  p_findings jsonb default '[]', p_vectors jsonb default null, p_bucket jsonb default null, p_words jsonb default null
 ) returns jsonb language plpgsql as $$
 declare
   r material;
@@ -401,7 +403,7 @@ begin
   end if;
   if p_bucket is not null then
     return public.apply_current(r, p_source, p_deleted, p_error, p_chunks, p_fingerprint, p_learns_files, p_page_hash,
-                                p_findings, p_bucket->>'version_id');
+                                p_findings, p_words, p_bucket->>'version_id');
   end if;
 
   if seq is null then
@@ -412,7 +414,7 @@ begin
     newest := false;
   elsif r.key <> p_source->>'key' then
     return public.apply_other_key(r, p_source, p_deleted, p_error, p_chunks, p_fingerprint, p_learns_files, p_page_hash,
-                                  p_findings);
+                                  p_findings, p_words);
   elsif r.sequencer_unreliable or seq < r.sequencer collate "C"
         and (p_error is not null or seq <= coalesce(r.indexed_sequencer, '') collate "C") then
     return jsonb_build_object('outcome', 'superseded', 'generation', r.generation,
@@ -463,6 +465,7 @@ begin
     learns_files = case when is_same then m.learns_files else p_learns_files end,
     collapse = lost,
     findings = case when p_deleted then '[]' when is_same then m.findings else p_findings end,
+    words = case when is_same then m.words else p_words end,
     chunks_count = case when p_deleted then 0 when is_same then m.chunks_count else jsonb_array_length(p_chunks) end,
     complete_spaces = case when is_same then m.complete_spaces else spaces_with_all_vectors(m.material) end,
     indexed_at = case when p_deleted then null else now() end,
@@ -487,7 +490,7 @@ end $$;
 -- lost event or a removed delete marker has none. An empty sequencer is unknown: that of the row stays.
 create function public.apply_current(
   r public.material, p_source jsonb, p_deleted boolean, p_error jsonb, p_chunks jsonb, p_fingerprint text,
-  p_learns_files jsonb, p_page_hash text, p_findings jsonb, p_bucket text
+  p_learns_files jsonb, p_page_hash text, p_findings jsonb, p_words jsonb, p_bucket text
 ) returns jsonb language plpgsql as $$
 declare
   owns constant boolean := r.key = p_source->>'key';
@@ -514,7 +517,8 @@ begin
   -- No sequencer sorts before '0'.
   fence := coalesce(nullif(p_source->>'sequencer', ''), nullif(fence, ''), '0');
   done := apply_material(r.material, p_source || jsonb_build_object('sequencer', fence), p_deleted,
-                         p_error, p_chunks, p_fingerprint, p_learns_files, r.generation, p_page_hash, p_findings);
+                         p_error, p_chunks, p_fingerprint, p_learns_files, r.generation, p_page_hash, p_findings,
+                         p_words => p_words);
   update material m set sequencer_unreliable = r.sequencer_unreliable or m.key = p_source->>'key',
     generation = greatest(m.generation, r.generation + 1)
   where m.material = r.material
@@ -626,8 +630,12 @@ end $$;
 
 -- ---------------------------------------------------------------- queries
 
+-- {materials: {status: number}, chunks, words: the sums of the pages}.
 create function public.material_counts() returns jsonb language sql stable as $$
-  select coalesce(jsonb_object_agg(s.status, s.n), '{}') || jsonb_build_object('chunks', coalesce(sum(s.chunks), 0))
+  select jsonb_build_object('materials', coalesce(jsonb_object_agg(s.status, s.n), '{}'),
+    'chunks', coalesce(sum(s.chunks), 0), 'words', (
+      select coalesce(jsonb_object_agg(w.key, w.n), '{}') from (
+        select e.key, sum(e.value::bigint) as n from material m cross join jsonb_each_text(m.words) e group by 1) w))
   from (select m.status, count(*) as n, sum(m.chunks_count) as chunks from material m
         where m.status <> 'deleted' group by m.status) s
 $$;

@@ -1,5 +1,6 @@
 """`sakuin gaps`, `reconcile` and `status`."""
 
+import re
 import unicodedata
 from datetime import UTC, datetime
 
@@ -94,6 +95,7 @@ def test_an_empty_library(operator: Operator) -> None:
     assert operator.sakuin("status", "--json").document == {
         "materials": {"ready": 0, "failed": 0},
         "chunks": 0,
+        "words": None,
         "competing": [],
         "failed": [],
         "last_indexed": None,
@@ -140,6 +142,23 @@ def test_one_material_with_all_its_fields(operator: Operator) -> None:
     assert document["chunks_count"] == 1
     assert document["indexed_version_id"] == document["version_id"] == version
     assert "junior/x.html" in operator.sakuin("status", "--material", "junior/x").out
+
+
+def test_pages_are_listed_with_the_words_that_are_found_of_them(operator: Operator) -> None:
+    operator.deployment.put(
+        "tea.html", b"<h1 id=t>Tea</h1><p>Hot tea</p><button>Buy</button><h2 id=c>Cups</h2><p>Cups</p>"
+    )
+    operator.deployment.put("empty.html", b"")
+    words = {"searched": 3, "only_read": 0, "left_out": {"form": 1}, "lost": 2}
+    empty, tea = operator.sakuin("list", "--json").document["materials"]
+    assert (empty["words"], tea["words"], tea["explanations"]) == (None, words, 1)
+    line = "3 words searched, 0 only read, 1 left out (form 1), 2 lost"
+    names, _, shown, total = operator.sakuin("list").out.splitlines()
+    assert re.split(" {2,}", names)[:6] == ["material", "explanations", "searched", "only read", "left out", "lost"]
+    assert re.split(" {2,}", shown)[:6] == ["tea", "1", "3", "0", "1", "2"]
+    assert total == f"2 pages, 1 explanation, {line}"
+    assert line in operator.sakuin("status").out
+    assert line in operator.sakuin("status", "--material", "tea").out
 
 
 def test_an_unknown_material_is_a_failure(operator: Operator) -> None:

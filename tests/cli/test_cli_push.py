@@ -58,7 +58,12 @@ def test_a_folders_pages_keep_their_paths_and_are_searchable_afterwards(operator
         "deleted": [],
         "warnings": [],
     }
-    assert {**document["pages"][0]["words"], "searched": 0} == {"searched": 0, "lost": 0, "left_out": {}}
+    assert {**document["pages"][0]["words"], "searched": 0} == {
+        "searched": 0,
+        "only_read": 0,
+        "lost": 0,
+        "left_out": {},
+    }
     chunk = operator.sakuin("chunk", "junior/式#rule-formula", "--json").document["chunk"]
     assert chunk["title"] == "解の公式"
 
@@ -200,8 +205,8 @@ def test_each_page_is_named_with_its_explanations_and_headings_without_an_id(ope
     pushed = operator.sakuin("push", operator.folder / "site")
     assert pushed.code == 0
     assert (
-        "! cms/momentum: 2 explanations, 2 headings without a usable id, 4 words searched, 0 left out, 0 lost\n"
-        in pushed.out
+        "! cms/momentum: 2 explanations, 2 headings without a usable id, 4 words searched, 0 only read, 0 left out, "
+        "0 lost\n" in pushed.out
     )
     assert "! cms/nothing: 0 explanations, 0 words searched, " in pushed.out
     assert "  x: 1 explanation, " in pushed.out

@@ -23,7 +23,10 @@ def test_a_library_that_agrees_with_its_pages_has_no_findings(operator: Operator
     found = operator.sakuin("validate", "--json")
     assert found.code == 0
     assert found.document == {"errors": 0, "warnings": 0, "findings": []}
-    assert operator.sakuin("validate").out == "0 errors, 0 warnings\n"
+    assert operator.sakuin("validate").out.splitlines() == [
+        "32 words searched, 0 only read, 0 left out, 0 lost",
+        "0 errors, 0 warnings",
+    ]
 
 
 def test_all_pages_are_checked_however_many(operator: Operator) -> None:
@@ -102,6 +105,7 @@ def test_what_is_the_same_on_several_pages_is_printed_once(operator: Operator) -
     assert [line for line in lines if line[:1] not in ("", " ")] == [
         "c",
         "5 pages: a, b, c and 2 more",
+        "16 words searched, 0 only read, 0 left out, 0 lost",
         "0 errors, 1 warning: 1 heading-without-anchor",
     ]
     assert sum("page-by-headings" in line for line in lines) == 1

@@ -71,6 +71,7 @@ def test_a_page_shows_its_explanations_as_agents_get_them(console: ConsoleClient
         assert text.partition(": ")[2] in html
     code = console.get("/pages/page?material=code").text
     assert re.search(r"<pre [^>]*><code>if x:\n    y\(\)</code></pre>", code)
+    assert "words searched, 0 only read, " in code
     # The finding stands with its explanation.
     assert re.search(r'id="rule-a">.*Id that is used twice</a>: .*2 elements have the id &#39;rule-a&#39;', code, re.S)
 

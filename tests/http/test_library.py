@@ -67,7 +67,8 @@ def test_the_status_counts_materials_and_chunks(api: TestClient, world: World, c
     (ready,) = api.get("/v1/materials", params={"status": "ready"}).json()["materials"]
     work = {"count": 0, "oldest_seconds": 0, "reasons": [], "rows": []}
     expected = {"materials": {"ready": 1, "failed": 1}, "chunks": 3, "competing": [], "work": work}
-    expected |= {"last_indexed": ready["indexed_at"]}
+    expected |= {"last_indexed": ready["indexed_at"], "words": ready["words"]}
+    assert (ready["words"]["searched"] > 0, ready["words"]["lost"]) == (True, 0)
     assert api.get("/v1/status").json() == expected
     failed = api.get("/v1/materials", params={"status": "failed"}).json()["materials"]
     assert [each["material"] for each in failed] == ["bad"]

@@ -32,6 +32,7 @@ def test_the_same_page_is_another_version_of_which_nothing_is_read_or_written(wo
     after = world.state(MATERIAL)
     assert (after.source.version_id, after.indexed_version_id) == (version, version)
     assert (after.status, after.chunks_count, after.page_hash) == ("ready", len(BOXES), before.page_hash)
+    assert (before.words is None, after.words) == (False, before.words)
     assert world.upload_result(KEY, version).outcome == "applied"
     assert (world.chunks(MATERIAL), world.embedder.calls) == (rows, 1)
     for table in ("knowledge_chunks", "chunk_words", "posting"):

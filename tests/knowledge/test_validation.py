@@ -5,7 +5,8 @@ from dataclasses import replace
 
 import pytest
 from sakuin.knowledge.page import EMBEDDED_LENGTH, Explanation, IndexedChunk, Page, UnnamedBox, Words
-from sakuin.knowledge.validation import findings_of_page
+from sakuin.knowledge.validation import findings_of_page, words_of
+from sakuin.language.model import LONGEST_BODY
 
 GOOD = ("和を求める", "差を求める", "積を求める")
 
@@ -109,10 +110,17 @@ def test_a_page_of_which_much_is_lost_or_hidden_says_what_first() -> None:
     (finding,) = findings_of_page("m", lost, index("rule-a"))
     assert (
         finding.rule,
-        "1,000 words searched, 0 left out, 30 lost. A table of values / Notes" in finding.message,
+        "1,000 words searched, 0 only read, 0 left out, 30 lost. A table of values / Notes" in finding.message,
     ) == ("much-left-out", True)
     assert [rule for _, rule, _ in found(page("rule-a", words=Words(9, 0, {"hidden": 10})), index("rule-a"))] == [
         "much-left-out"
     ]
     for few in (Words(1_000, 9), Words(9_000, 80), Words(9, 0, {"menu": 99})):
         assert found(page("rule-a", words=few), index("rule-a")) == []
+
+
+def test_words_behind_the_indexed_part_of_an_explanation_are_only_read() -> None:
+    long = Explanation("rule-a", "rule", "a", "word " * (LONGEST_BODY // 5) + "数 and 3 more", 0)
+    read = page(words=Words(30_000, 1), explanations=(long,), title="")
+    assert words_of(read) == Words(29_996, 1, only_read=4)
+    assert str(words_of(read)) == "29,996 words searched, 4 only read, 0 left out, 1 lost"

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from sakuin.errors import NotFound
+from sakuin.knowledge.page import Words
 
 from sakuin_cli.commands.tool import index_fields
 from sakuin_cli.connections import deployment
@@ -58,7 +59,8 @@ def _show_material(terminal: Terminal, material: "Record") -> None:
     if terminal.as_json:
         terminal.document(material)
         return
-    terminal.fields({name: value for name, value in material.items() if name != "waiting"})
+    words = material["words"] and Words(**material["words"])
+    terminal.fields({name: value for name, value in (material | {"words": words}).items() if name != "waiting"})
     if waiting := material["waiting"]:
         times = f"waiting since {minute(waiting['since'])}, next attempt {minute(waiting['until'])}"
         terminal.print(f"… {times}: {waiting['reason']}")
@@ -71,6 +73,7 @@ def _overview(client: "DeploymentClient") -> dict[str, Any]:
     return {
         "materials": {"ready": 0, "failed": 0, **counts["materials"]},
         "chunks": counts["chunks"],
+        "words": counts["words"],
         "competing": counts["competing"],
         "failed": [{name: record[name] for name in ("material", "key", "error")} for record in failed],
         "last_indexed": counts["last_indexed"],
@@ -84,7 +87,8 @@ def _show_overview(terminal: Terminal, found: dict[str, Any]) -> None:
         terminal.document(found)
         return
     last = found["last_indexed"] and minute(found["last_indexed"])
-    terminal.fields({**found["materials"], "chunks": found["chunks"], "last indexed": last})
+    words = found["words"] and Words(**found["words"])
+    terminal.fields({**found["materials"], "chunks": found["chunks"], "words": words, "last indexed": last})
     for item in found["failed"]:
         terminal.print(("✗ ", "red"), (item["material"], "bold"), f"  {item['error']}")
     for item in found["competing"]:

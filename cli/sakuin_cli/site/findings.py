@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 from sakuin.errors import Invalid, NotFound
 from sakuin.knowledge.learns.authored import LearnsFile, learns_keys, parse_learns, parse_synonyms
 from sakuin.knowledge.names import LEARNS_FILE, is_anchor
-from sakuin.knowledge.page import Finding, IndexedChunk, Page
-from sakuin.knowledge.validation import findings_of_page, poor_learns, unreadable_file, unreadable_page
+from sakuin.knowledge.page import Finding, IndexedChunk, Page, Words
+from sakuin.knowledge.validation import findings_of_page, poor_learns, unreadable_file, unreadable_page, words_of
 
 from sakuin_cli.files import read_bytes
 from sakuin_cli.site.authored import findings_of_learns
@@ -28,8 +28,11 @@ def local_findings(
     folder: str,
     strict: bool,
     on_progress: OnProgress,
-) -> list[Finding]:
-    """Returns findings about files before they are pushed; without a client they are not compared with the index."""
+) -> tuple[list[Finding], list[Words]]:
+    """Returns findings about files before they are pushed, and the books of the pages.
+
+    Without a client they are not compared with the index.
+    """
     names = [page.material or "" for page in uploads.pages]
     indexed = client.indexed(names) if client else {}
     learns, findings = learns_files(uploads)
@@ -37,6 +40,7 @@ def local_findings(
         why = f"{clash.path!r}: {uploads.clash_reason(clash)}."
         findings.append(Finding("error", "same-key", clash.material or clash.key, None, why))
     anchors: dict[str, list[str]] = {}
+    books: list[Words] = []
     for number, (upload, material) in enumerate(zip(uploads.pages, names, strict=True), 1):
         page = local_page(upload.path, box_selectors=settings.box_selectors)
         if isinstance(page, str):
@@ -45,12 +49,13 @@ def local_findings(
             anchors[material] = [one.anchor for one in page.explanations]
             known = indexed.get(material) if client else _as_indexed(upload, page, learns)
             findings += findings_of_page(material, page, known, strict=strict)
+            books.append(words_of(page))
         on_progress("checked", number, len(names))
     others = {one["material"] for one in client.materials(prefix=folder_path(folder))} if client and learns else set()
     for key, file in learns.items():
         place = key.removesuffix(LEARNS_FILE)
         findings += findings_of_learns(key, place, file, others.union(names), anchors)
-    return findings
+    return findings, books
 
 
 def learns_findings(uploads: Uploads, on_progress: OnProgress) -> list[Finding]:

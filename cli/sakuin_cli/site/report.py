@@ -1,10 +1,12 @@
 """What a push did, or would do: a JSON document, and its lines for people."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, get_args
 
 from sakuin.knowledge.names import chunk_id
 from sakuin.knowledge.page import Page, Words
+from sakuin.knowledge.validation import words_of
 
 from sakuin_cli.site.changes import Change
 from sakuin_cli.site.pages import local_page
@@ -145,7 +147,8 @@ def show_plan(terminal: Terminal, document: Document, *, deleting: bool) -> None
 def _reading(page: Page | str) -> Document:
     if isinstance(page, str):
         return {"headings_without_id": 0, "words": None}
-    words = {"searched": page.words.searched, "lost": page.words.lost, "left_out": dict(page.words.left_out)}
+    words = asdict(words_of(page))
+    del words["first_lost"]
     return {"headings_without_id": len(page.unanchored_headings), "words": words}
 
 

@@ -7,7 +7,7 @@ from typing import Any, cast
 import psycopg
 import pytest
 from sakuin.errors import Conflict, Unavailable
-from sakuin.knowledge.model import EVERYTHING, AuthoredFile, KnowledgeChunk, PageChange, UploadResult
+from sakuin.knowledge.model import EVERYTHING, AuthoredFile, KnowledgeChunk, LibraryCounts, PageChange, UploadResult
 from sakuin.knowledge.postgres import KnowledgeIndex, written_words
 from sakuin.knowledge.postgres_search import Question
 from sakuin.language.model import IndexedWords, Slot
@@ -179,7 +179,7 @@ def test_a_page_of_1200_anchors_is_applied_and_listed_whole(knowledge: Knowledge
     chunks = [a_chunk("m", f"rule-{number}", "同じ", title="同じ", position=number) for number in range(1200)]
     assert knowledge.apply(a_source(KEY, 10), chunks).outcome == "applied"
     assert len(knowledge.records.indexed_materials(["m"])["m"]) == 1200
-    assert knowledge.records.counts() == {"ready": 1, "chunks": 1200}
+    assert knowledge.records.counts() == LibraryCounts({"ready": 1}, 1200, None)
     hashes = {f"{number:064d}" for number in range(1200)}
     assert knowledge.index.missing_vectors(hashes, knowledge.version) == hashes
     seen: list[str] = []

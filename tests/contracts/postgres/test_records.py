@@ -7,8 +7,8 @@ from uuid import uuid4
 import psycopg
 import pytest
 from sakuin.errors import Invalid, OverLimit
-from sakuin.knowledge.model import AuthoredFile, Learns, RecordedObject
-from sakuin.knowledge.page import IndexedChunk
+from sakuin.knowledge.model import AuthoredFile, Learns, LibraryCounts, PageChange, RecordedObject
+from sakuin.knowledge.page import IndexedChunk, Words
 from sakuin.platform.s3 import S3Bucket
 from sakuin.platform.supabase.client import Client, answer
 from sakuin.tables.admin.outbox import Outbox
@@ -61,11 +61,16 @@ def test_a_name_may_contain_any_character(knowledge: Knowledge) -> None:
 
 
 def test_counts_are_by_status_and_of_chunks(knowledge: Knowledge) -> None:
-    assert knowledge.records.counts() == {"chunks": 0}
+    assert knowledge.records.counts() == LibraryCounts({}, 0, None)
     knowledge.add("a", "b", "c")
+    for name, words in (("a", Words(5, 1, {"menu": 2})), ("b", Words(3, 0, {"menu": 1, "form": 4}, only_read=6))):
+        change = PageChange(name, a_source(name, 3), [a_chunk(name, "rule-a", "一")], knowledge.version.id, words=words)
+        knowledge.index.apply(change)
     knowledge.fail(a_source("d", 1), material="d")
     knowledge.delete(a_source("c", 2), material="c")
-    assert knowledge.records.counts() == {"ready": 2, "failed": 1, "chunks": 2}
+    knowledge.fail(a_source("b", 4), material="b")
+    books = Words(8, 1, {"menu": 3, "form": 4}, only_read=6)
+    assert knowledge.records.counts() == LibraryCounts({"ready": 1, "failed": 2}, 2, books)
 
 
 def test_results_of_1100_versions_come_whole(knowledge: Knowledge, sql: psycopg.Connection) -> None:

@@ -603,6 +603,7 @@ def test_the_books_of_a_page_say_what_is_searched_left_out_and_lost() -> None:
     assert read.words == Words(
         5, 6, {"form": 2, "furniture": 3, "hidden": 2, "menu": 5}, (*["Alone and lost\nAlone and lost"],)
     )
-    assert str(read.words) == "5 words searched, 12 left out (form 2, furniture 3, hidden 2, menu 5), 6 lost"
+    line = "5 words searched, 0 only read, 12 left out (form 2, furniture 3, hidden 2, menu 5), 6 lost"
+    assert str(read.words) == line
     only_ids = page("<meta name=sakuin:index content=ids><h1>A title</h1><p>two <a href=a/b>words</a><p id=rule-a>box")
     assert (only_ids.words.searched, only_ids.words.left_out) == (1, {"setting": 4})

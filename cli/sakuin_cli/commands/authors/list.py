@@ -1,26 +1,44 @@
 """`sakuin list`: the pages of the library."""
 
+from typing import TYPE_CHECKING
+
+from sakuin.knowledge.page import Words
+
 from sakuin_cli.connections import deployment
 from sakuin_cli.options import DataOption, JsonOption, PrefixOption
 from sakuin_cli.terminal import counted, minute, reporting_errors
 
+if TYPE_CHECKING:
+    from sakuin_cli.rest import Record
+
 
 def list_(prefix: PrefixOption = "", as_json: JsonOption = False, data: DataOption = None) -> None:
-    """List the pages of the library, with the number of their explanations."""
+    """List the pages of the library, with their explanations and how many of their words are found."""
     from sakuin_cli.site.uploads import folder_path
 
     with reporting_errors(as_json) as terminal, terminal.waiting():
         found = list(deployment(data).materials(prefix=folder_path(prefix)))
     rows = [
-        {"material": one["material"], "explanations": one["chunks_count"], "status": one["status"]}
-        | {"indexed_at": _moment(one["indexed_at"], as_json), "error": one["error"]}
+        {"material": one["material"], "explanations": one["chunks_count"], **_words(one["words"], as_json)}
+        | {"status": one["status"], "indexed_at": _moment(one["indexed_at"], as_json), "error": one["error"]}
         for one in found
     ]
     terminal.rows("materials", rows)
     if not as_json:
         place = f" below {prefix}" if prefix else ""
         total = f"{counted(len(found), 'page')}, {counted(sum(one['chunks_count'] for one in found), 'explanation')}"
+        books = [Words(**one["words"]) for one in found if one["words"]]
+        total += f", {Words.sum_of(books)}" if books else ""
         terminal.print(total if found else f"There is no page{place}: `sakuin push FOLDER` uploads some")
+
+
+def _words(words: "Record | None", as_json: bool) -> "Record":
+    """Returns the books of a page; for people, the numbers in columns of their own."""
+    if as_json:
+        return {"words": words}
+    shown = dict.fromkeys(("searched", "only_read", "left_out", "lost")) if words is None else words
+    left_out = sum(words["left_out"].values()) if words else None
+    return {name.replace("_", " "): number for name, number in {**shown, "left_out": left_out}.items()}
 
 
 def _moment(moment: str | None, as_json: bool) -> str | None:

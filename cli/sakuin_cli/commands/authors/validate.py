@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+from sakuin.knowledge.page import Words
 
 from sakuin_cli.connections import deployment_of, settings_if_any, settings_of
 from sakuin_cli.options import DataOption, FolderArgument, JsonOption, PrefixOption, StrictOption, check_paths
@@ -57,12 +58,12 @@ def validate(
                 uploads = uploads_below(paths, folder=prefix)
                 if not uploads.pages and not uploads.clashes:
                     raise no_page_in(paths)
-                found = local_findings(
+                found, books = local_findings(
                     *(client, uploads, settings), folder=prefix, strict=strict, on_progress=on_progress
                 )
             elif client:
-                found = _uploaded_findings(client, folder_path(prefix), strict, on_progress)
-    _report(terminal, found)
+                found, books = _uploaded_findings(client, folder_path(prefix), strict, on_progress)
+    _report(terminal, found, books)
 
 
 def learns(folder: FolderArgument = None, prefix: PrefixOption = "", as_json: JsonOption = False) -> None:
@@ -81,34 +82,35 @@ def learns(folder: FolderArgument = None, prefix: PrefixOption = "", as_json: Js
     _report(terminal, findings)
 
 
-def _report(terminal: Terminal, found: "Sequence[Finding]") -> None:
+def _report(terminal: Terminal, found: "Sequence[Finding]", books: "Sequence[Words]" = ()) -> None:
     """Prints findings, errors first, and ends the command with exit code 1 if there is an error."""
     order = ("error", "warning", "info")
     findings = sorted(found, key=lambda finding: (order.index(finding.severity), finding.material))
     errors = sum(finding.severity == "error" for finding in findings)
-    terminal.answer(_document(findings, errors), lambda: _show(terminal, findings, errors))
+    terminal.answer(_document(findings, errors), lambda: _show(terminal, findings, errors, books))
     raise typer.Exit(1 if errors else 0)
 
 
 def _uploaded_findings(
     client: "DeploymentClient", folder: str, strict: bool, on_progress: OnProgress
-) -> "list[Finding]":
-    """Returns findings about the pages in the bucket below `folder`."""
-    total = sum(client.call("GET", "status")["materials"].values())
+) -> "tuple[list[Finding], list[Words]]":
+    """Returns findings about the pages in the bucket below `folder`, and their books."""
+    books = [one["words"] for one in client.materials(prefix=folder)]
+    total = len(books)
     findings: list[Finding] = []
     pages = client.findings(prefix=folder, strict=strict, limit=_PAGES_A_REQUEST)
     for number, found in enumerate(pages, 1):
         findings += found
         on_progress("checked", min(number * _PAGES_A_REQUEST, total), total)
     on_progress("checked", total, total)
-    return findings
+    return findings, [Words(**words) for words in books if words]
 
 
 def _document(findings: "Sequence[Finding]", errors: int) -> dict[str, object]:
     return {"errors": errors, "warnings": _warnings(findings), "findings": [asdict(finding) for finding in findings]}
 
 
-def _show(terminal: Terminal, findings: "Sequence[Finding]", errors: int) -> None:
+def _show(terminal: Terminal, findings: "Sequence[Finding]", errors: int, books: "Sequence[Words]") -> None:
     styles = {"error": "red", "warning": "yellow", "info": "cyan"}
     for place, some in _by_place(findings).items():
         terminal.print((place, "bold"))
@@ -116,6 +118,8 @@ def _show(terminal: Terminal, findings: "Sequence[Finding]", errors: int) -> Non
             severity = (f"{finding.severity:<8}", styles[finding.severity])
             terminal.print("  ", severity, (f"{finding.rule:<16} ", "dim"), finding.message)
         terminal.print()
+    if books:
+        terminal.print(str(Words.sum_of(books)))
     warnings = _warnings(findings)
     rules = Counter(finding.rule for finding in findings if finding.severity != "info").most_common()
     named = ", ".join(f"{count:,} {rule}" for rule, count in rules)

@@ -19,6 +19,15 @@ from sakuin.texts.catalogue import code_of
 _ROWS = 200
 
 
+class WordsView(BaseModel):
+    """How many words of the main part of pages are found, and how many are not. A sign is one in Japanese."""
+
+    searched: int
+    only_read: int = Field(description="Of long explanations: `read_page` has them, and no question finds them.")
+    left_out: dict[str, int] = Field(description="By reason: menu, form, hidden, …")
+    lost: int
+
+
 class MaterialView(BaseModel):
     """A material in the index."""
 
@@ -30,6 +39,7 @@ class MaterialView(BaseModel):
     error_code: str | None = Field(description="Of `error`, for programs.")
     generation: int
     chunks_count: int
+    words: WordsView | None = Field(description="null: it was indexed before they were counted.")
     indexed_version_id: str | None
     indexed_at: Time | None
     waiting: Waiting | None = Field(description="Since when and why its newest version waits, and until when.")
@@ -47,6 +57,7 @@ class StatusView(BaseModel):
 
     materials: dict[str, int] = Field(description="Number of materials by status.")
     chunks: int
+    words: WordsView | None = Field(description="The sums of all pages.")
     last_indexed: Time | None = Field(description="When a page last became searchable.")
     competing: list[dict[str, str]] = Field(description="Keys whose material belongs to another key.")
     work: WaitingWork = Field(description="What waits, the 200 oldest of it in `rows`.")
@@ -78,11 +89,12 @@ router = admin_routes("Library", 503)
 @router.get("/status")
 def get_status(services: Services) -> StatusView:
     records = services.library.records
-    counts = dict(records.counts())
-    chunks = counts.pop("chunks")
+    counts = records.counts()
     competing = [{"material": material, "key": key} for material, key, _owner in records.competing_keys()]
     last_indexed, work = records.last_indexed(), WorkRecords(records.client).waiting(limit=_ROWS)
-    return StatusView(materials=counts, chunks=chunks, last_indexed=last_indexed, competing=competing, work=work)
+    return StatusView.model_validate(
+        {**asdict(counts), "last_indexed": last_indexed, "competing": competing, "work": work}
+    )
 
 
 @router.get("/materials")

@@ -4,7 +4,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from sakuin.knowledge.page import ChunkType
+from sakuin.knowledge.page import ChunkType, Words
 from sakuin.language.model import AnalyzedQuery, IndexedWords
 from sakuin.platform.embedding import Vector
 from sakuin.platform.retry import Waiting
@@ -337,7 +337,7 @@ class MaterialState:
 
     `source` is its newest known version, `indexed_version_id` the searchable one. `generation` counts the changes.
     `collapse` is what an upload lost, if it was much; `findings_count` is the number of recorded findings.
-    `page_hash` is that of the searchable version, None if it is not known.
+    `page_hash` and `words`, its books, are those of the searchable version, None if they are not known.
     """
 
     material: str
@@ -352,7 +352,17 @@ class MaterialState:
     collapse: Collapse | None = None
     page_hash: str | None = None
     findings_count: int = 0
+    words: Words | None = None
     waiting: Waiting | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class LibraryCounts:
+    """The numbers of materials by status and of chunks, and the books of all pages, None if they are not known."""
+
+    materials: Mapping[str, int]
+    chunks: int
+    words: Words | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -444,9 +454,9 @@ class PageChange:
     `source` is None for a change that no upload caused. The row of a deleted material stays, so that a late event of
     an older version does not create it again. `learns_files` are the versions of the files that the chunks were written
     with, by key. `page_hash` names the page that they were read from. `findings` are those about it, as they are
-    recorded. Without chunks, error and removal, the chunks stay, and it applies only if the searchable page has this
-    `page_hash`. `vectors` are those of chunks that are not stored yet, of a `space`. `has_rows`: an index version
-    has the rows of the chunks in turbopuffer.
+    recorded, `words` its books. Without chunks, error and removal, the chunks stay, and it applies only if the
+    searchable page has this `page_hash`. `vectors` are those of chunks that are not stored yet, of a `space`.
+    `has_rows`: an index version has the rows of the chunks in turbopuffer.
     """
 
     material: str
@@ -458,6 +468,7 @@ class PageChange:
     deleted: bool = False
     page_hash: str | None = None
     findings: Sequence[Mapping[str, str | None]] = ()
+    words: Words | None = None
     vectors: Mapping[str, Vector] = field(default_factory=dict)
     space: str = ""
     has_rows: bool = True

@@ -1,10 +1,12 @@
 """A page as it was read: its explanations, and the texts that they are found by."""
 
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
 from sakuin.knowledge.markdown import plain_text
+from sakuin.texts.catalogue import Reason, coded
 
 Severity = Literal["error", "warning", "info"]
 ChunkType = Literal["rule", "method", "definition", "example", "tip"]
@@ -65,19 +67,38 @@ class UnnamedBox:
 class Words:
     """How many words of a page's main part are searched, lost, and left out by reason; the first lost texts.
 
-    In Japanese and Chinese a sign counts as a word.
+    In Japanese and Chinese a sign counts as a word. `only_read` words are stored, and no question finds them.
     """
 
     searched: int = 0
     lost: int = 0
     left_out: Mapping[str, int] = field(default_factory=dict)
     first_lost: tuple[str, ...] = ()
+    only_read: int = 0
 
-    def __str__(self) -> str:
+    @classmethod
+    def of(cls, counts: Mapping[str, int]) -> "Words":
+        """Returns the books with these `counts`."""
+        left_out = dict(counts)
+        searched, lost, only_read = (left_out.pop(name, 0) for name in ("searched", "lost", "only_read"))
+        return cls(searched, lost, left_out, only_read=only_read)
+
+    @classmethod
+    def sum_of(cls, books: "Iterable[Words]") -> "Words":
+        """Returns the books of several pages as one."""
+        return cls.of(sum((Counter(each.counts) for each in books), Counter()))
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """Returns the numbers as the database has them: reasons are beside the others."""
+        return {"searched": self.searched, "only_read": self.only_read, "lost": self.lost, **self.left_out}
+
+    def __str__(self) -> Reason:
         """Returns the books in one line."""
-        reasons = ", ".join(f"{reason} {count:,}" for reason, count in sorted(self.left_out.items()))
-        said = f"{self.searched:,} words searched, {sum(self.left_out.values()):,} left out"
-        return f"{said}{f' ({reasons})' if reasons else ''}, {self.lost:,} lost"
+        listed = ", ".join(f"{reason} {count:,}" for reason, count in sorted(self.left_out.items()))
+        numbers = {"searched": self.searched, "only_read": self.only_read, "lost": self.lost}
+        left_out, reasons = sum(self.left_out.values()), f" ({listed})" if listed else ""
+        return coded("page.words", **numbers, left_out=left_out, reasons=reasons)
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,6 +13,7 @@ from sakuin.knowledge.model import (
     ChangeResult,
     Collapse,
     KnowledgeChunk,
+    LibraryCounts,
     MaterialState,
     Outcome,
     PageChange,
@@ -23,7 +24,7 @@ from sakuin.knowledge.model import (
     UploadResult,
     stored_impact,
 )
-from sakuin.knowledge.page import Finding, IndexedChunk, Severity
+from sakuin.knowledge.page import Finding, IndexedChunk, Severity, Words
 from sakuin.language.model import IndexedWords
 from sakuin.language.synonyms import stored_groups
 from sakuin.platform.embedding import Vector, unpacked
@@ -137,6 +138,7 @@ class KnowledgeIndex:
             "p_expected_generation": expected_generation,
             "p_page_hash": change.page_hash,
             "p_findings": list(change.findings),
+            "p_words": change.words.counts if change.words else None,
             "p_vectors": {"space": change.space, "vectors": vectors} if vectors else None,
             "p_bucket": asdict(bucket) if bucket else None,
         }
@@ -281,10 +283,10 @@ class MaterialRecords:
         """Returns `(key, reason)` of each `learns.yml` and `synonyms.yml` whose current version cannot be read."""
         return [(row["key"], restored(row["reason"])) for row in call(self.client, "broken_files", {})]
 
-    def counts(self) -> Mapping[str, int]:
-        """Returns the number of materials of each status, and of `chunks`."""
-        counts: Mapping[str, int] = call(self.client, "material_counts", {})
-        return counts
+    def counts(self) -> LibraryCounts:
+        """Returns the numbers of materials, chunks and words."""
+        counts = call(self.client, "material_counts", {})
+        return LibraryCounts(counts["materials"], counts["chunks"], _books(counts["words"]))
 
     def last_indexed(self) -> str | None:
         """Returns when a page last became searchable, None if there is none."""
@@ -338,8 +340,7 @@ class MaterialRecords:
 
     def page_count(self) -> int:
         """Returns the number of known pages, without deleted ones, with those that wait for a material of another."""
-        counts = self.counts()
-        return sum(counts.values()) - counts["chunks"] + len(self.competing_keys())
+        return sum(self.counts().materials.values()) + len(self.competing_keys())
 
     def delete_unused_readings(self, after: str, *, limit: int) -> tuple[int, str | None]:
         """Deletes those of `limit` readings after `after` that no page has. Returns their number, and the cursor."""
@@ -430,7 +431,12 @@ def material_state(row: Mapping[str, Any]) -> MaterialState:
         page_hash=row["page_hash"],
         waiting=_waiting(row["material"], row["work"]),
         findings_count=len(row["findings"]),
+        words=_books(row["words"]),
     )
+
+
+def _books(counts: Mapping[str, int] | None) -> Words | None:
+    return Words.of(counts) if counts else None
 
 
 def _waiting(material: str, work: Mapping[str, Any] | None) -> Waiting | None:

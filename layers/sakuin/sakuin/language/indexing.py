@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 
 from sakuin.language.analysis import analyze, term_counts
 from sakuin.language.impacts import normalization, saturated
-from sakuin.language.model import IndexedWords
+from sakuin.language.model import LONGEST_BODY, IndexedWords
 from sakuin.language.readings import readings_of, spelled_words
 from sakuin.language.vocabulary import NO_VOCABULARY, Vocabulary
 
@@ -12,8 +12,6 @@ from sakuin.language.vocabulary import NO_VOCABULARY, Vocabulary
 # of one text do not depend on other texts.
 TITLE_WEIGHT = 4.0
 AVERAGE_TERMS = 600
-# Words behind this place are not indexed: one SQL statement could not write them all.
-LONGEST_BODY = 100_000  # characters
 
 
 def index_words(

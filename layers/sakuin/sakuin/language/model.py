@@ -4,6 +4,9 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
+# Words behind this place are not indexed: one SQL statement could not write them all.
+LONGEST_BODY = 100_000  # characters
+
 
 @dataclass(frozen=True, slots=True)
 class IndexedWords:
