@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import psycopg
 from mcp_types import CallToolResult
@@ -68,14 +68,13 @@ from sakuin_local.turbopuffer.store import Store
 from turbopuffer import Turbopuffer
 
 from tests.builders import a_page
-from tests.convergence.delivery import handler_of
 from tests.convergence.passing import AN_HOUR, time_passes
 from tests.database_server import connection_to
 from tests.doubles.bucket import MemoryBucket
 from tests.doubles.embedder import MODEL, WEIGHTS, MemoryEmbedder
 from tests.doubles.event_bus import MemoryBus
 from tests.doubles.queue import MemoryQueue, MemoryQueues
-from tests.doubles.sqs import Message, ModelledSqs
+from tests.doubles.sqs import Message, ModelledSqs, handler_of
 from tests.effort import EFFORT
 from tests.emptied import emptied
 from tests.environment import environment
@@ -163,11 +162,6 @@ class Doubles(Clients):
         return {"sqs": self.world.sqs}.get(service)
 
 
-def doubles(world: Any, telemetry: Telemetry, **settings: Any) -> Doubles:
-    """Returns the clients of functions that use the parts of `world`."""
-    return Doubles(replace(DEPLOYED, **settings), SECRETS, telemetry, world=world)
-
-
 @dataclass(frozen=True, slots=True)
 class ChunkRow:
     """The columns of `knowledge_chunks` that tests compare."""
@@ -190,7 +184,9 @@ class Outside:
     `settings` are the deployed ones; `embedders` are those of other models than the first.
     """
 
+    doubles: ClassVar[type[Doubles]] = Doubles
     settings: IndexVersion = SETTINGS
+    telemetry: Telemetry = field(default_factory=a_telemetry)
     embedder: MemoryEmbedder = field(default_factory=MemoryEmbedder)
     embedders: dict[EmbeddingModel, MemoryEmbedder] = field(default_factory=dict)
     queue: MemoryQueue = field(default_factory=MemoryQueue)
@@ -198,6 +194,19 @@ class Outside:
     bodies: Any = field(default_factory=MemoryBucket)
     bus: Any = field(default_factory=MemoryBus)
     sqs: Any = field(default_factory=ModelledSqs)
+
+    def clients_with(self, **settings: Any) -> Doubles:
+        """Returns the clients of functions that use the parts of this world."""
+        return self.doubles(replace(DEPLOYED, **settings), SECRETS, self.telemetry, world=self)
+
+    def handler(self, queue: str) -> QueueHandler:
+        """Returns a worker of a queue."""
+        raise NotImplementedError
+
+    def handle(self, message: Message) -> bool:
+        """Has a worker process a message that it received; returns whether the message may be deleted."""
+        answer = self.handler(message.queue).handle({"Records": [message.as_record()]}, Context())
+        return not answer["batchItemFailures"]
 
     def embedder_of(self, model: EmbeddingModel) -> MemoryEmbedder:
         if model == MODEL:
@@ -221,7 +230,6 @@ class World(Outside):
     max_page_bytes: int = 1_000_000
     box_selectors: tuple[str, ...] = DEFAULT_BOX_SELECTORS
     bucket: MemoryBucket = field(default_factory=MemoryBucket)
-    telemetry: Telemetry = field(default_factory=a_telemetry)
     # A library without Tables.
     store: Any = None
 
@@ -239,9 +247,7 @@ class World(Outside):
 
     @property
     def clients(self) -> Doubles:
-        clients = doubles(
-            self,
-            self.telemetry,
+        clients = self.clients_with(
             supabase_url=self.database.rest_url,
             base_url=self.base_url,
             material_prefix=self.prefix,
@@ -472,7 +478,7 @@ class TableWorld(Outside):
 
     @property
     def clients(self) -> Doubles:
-        return doubles(self, a_telemetry(), embedding_model=self.settings.model, table_cut=self.settings.cut)
+        return self.clients_with(embedding_model=self.settings.model, table_cut=self.settings.cut)
 
     def kept(self) -> Sequence[StoredIndexVersion]:
         """Returns the index versions."""
@@ -569,7 +575,7 @@ class TableWorld(Outside):
 
     @property
     def records(self) -> ToolSearch:
-        return ToolSearch(self.client, FINGERPRINT.id)
+        return ToolSearch(self.client, self.settings.tables.id)
 
     def bound(self, endpoint: str) -> Endpoint:
         """Returns an endpoint with its tools."""
@@ -668,8 +674,7 @@ class TableWorld(Outside):
         return replace(index_tool.tool_work(self.clients, self.kept), scan_of=self.scan_of)
 
     def handler(self, queue: str) -> QueueHandler:
-        """Returns a worker of a queue."""
-        return handler_of(self.sqs, queue, self.work(queue), self.work_records)
+        return handler_of(self.clients.aws("sqs"), queue, self.work(queue), self.work_records)
 
     def take(self, which: int = 0, *, doubled: bool = False) -> bool:
         """Has a function receive one of the waiting messages; returns whether it is done, and deleted.
@@ -677,8 +682,7 @@ class TableWorld(Outside):
         `doubled`: SQS delivers it once more, whatever came of it.
         """
         message = self.sqs.receive(which, doubled=doubled)
-        answer = self.handler(message.queue).handle({"Records": [message.as_record()]}, Context())
-        is_done = not answer["batchItemFailures"]
+        is_done = self.handle(message)
         if is_done and not doubled:
             self.sqs.delete(message.id)
         return is_done

@@ -5,7 +5,6 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from itertools import product
-from pathlib import Path
 from typing import NamedTuple
 
 from fastapi.routing import APIRoute, iter_route_contexts
@@ -93,20 +92,13 @@ class SampleConsole:
         }
 
     def visit_every_page(
-        self,
-        browser: Browser,
-        session: str | None,
-        look: Look,
-        *,
-        start: str = f"{ROOT}/",
-        folder: Path | None = None,
-        **more: str,
+        self, browser: Browser, session: str | None, look: Look, *, start: str = f"{ROOT}/", **more: str
     ) -> Visited:
-        """Checks every page that links lead to, from `start`, and those of `more`; with `folder` it takes pictures."""
+        """Checks every page that links lead to, from `start`, and those of `more`."""
         for message in self.content.sqs.messages:
             # Who looks at dead letters receives them, and after five times they would be gone.
             message.receives = 0
-        shown = {**look._asdict(), "folder": folder and str(folder), "more": more}
+        shown = {**look._asdict(), "more": more}
         given = {"origin": self.origin, "session": session, "start": start, "routes": self.routes}
         return Visited(**browser.run("everyPage", **given, **shown))
 

@@ -1,7 +1,6 @@
-"""Pictures of the console's pages, and what each weighs; `scripts/screenshots` says how to call it."""
+"""The pictures of docs/images: `scripts/screenshots` renews them."""
 
 import logging
-import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -16,27 +15,19 @@ from sakuin_local.turbopuffer.endpoint import application
 from sakuin_local.turbopuffer.store import Store
 
 from tests.browser.driving import Browser, started_browser
-from tests.browser.sample_console import LOOKS, SampleConsole, sample_console
+from tests.browser.sample_console import SampleConsole, sample_console
 from tests.clients.node import ROOT
 from tests.worlds import World, world_of
 
 IMAGES = ROOT / "docs" / "images"
-_ANSWER = "/console/playground?q=解の公式"
-_PAGE = "/console/pages/page?material=junior/二次方程式の解き方_教材"
 # What README and docs show.
-SHOWN = {"overview": "/console/", "playground": _ANSWER}
+SHOWN = {"overview": "/console/", "playground": "/console/playground?q=解の公式"}
 
 
-def main(arguments: list[str]) -> None:
-    if len(arguments) != 1:
-        sys.exit("usage: scripts/screenshots FOLDER | --docs")
+def main() -> None:
     logging.disable(logging.CRITICAL)
     with sampled_console() as console, started_browser() as browser:
-        if arguments == ["--docs"]:
-            write_images(browser, console)
-        else:
-            pages = write_all(browser, console, Path(arguments[0]).resolve())
-            print_weights(browser.run("weights", origin=console.origin, session=console.session, pages=pages))
+        write_images(browser, console)
 
 
 @contextmanager
@@ -56,22 +47,6 @@ def sampled_console() -> Iterator[SampleConsole]:
         yield console
 
 
-def write_all(browser: Browser, console: SampleConsole, folder: Path) -> dict[str, str]:
-    """Takes a picture of each page in each look, as an operator and as a user; returns the operator's addresses."""
-    pages: dict[str, str] = {}
-    for look in LOOKS:
-        console.visit_every_page(browser, None, look, start="/console/sign-in", folder=folder / str(look))
-        asked = console.users.agent_asks(f"{console.origin}/")
-        for name, session, more in (
-            ("user", console.session_of_user, {"consent": asked}),
-            ("operator", console.session, {"answer": _ANSWER, "page": _PAGE}),
-        ):
-            there = folder / f"{look}-{name}"
-            pages, faults = console.visit_every_page(browser, session, look, folder=there, **more)
-            print(f"{there}: {len(pages)} pages", *faults, sep="\n")
-    return pages
-
-
 def write_images(browser: Browser, console: SampleConsole) -> None:
     """Takes the pictures of docs/images, in both languages."""
     IMAGES.mkdir(exist_ok=True)
@@ -82,13 +57,5 @@ def write_images(browser: Browser, console: SampleConsole) -> None:
             browser.run("picture", **given, address=address, path=path)
 
 
-def print_weights(weights: dict[str, dict[str, int]]) -> None:
-    """Prints what a browser without a cache loads for each page."""
-    print(f"{'page':40} {'kB':>6} {'HTML kB':>8} {'requests':>8} {'ms':>6}")
-    for name, page in weights.items():
-        sizes = f"{page['bytes'] / 1000:6.1f} {page['document'] / 1000:8.1f}"
-        print(f"{name:40} {sizes} {page['requests']:8} {page['ms']:6}")
-
-
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    main()

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import httpx
@@ -96,11 +97,12 @@ def aws_failure() -> Exception:
     return EndpointConnectionError(endpoint_url="https://aws")
 
 
-def unavailable(vendor: str) -> Callable[[], Exception]:
+def unavailable(name: str) -> Callable[[], Exception]:
     """What the adapter of a vendor raises that does not answer."""
-    return lambda: Unavailable("as the schedule has it", vendor=vendor)
+    return partial(Unavailable, "as the schedule has it", vendor=name)
 
 
-def circuit_open(vendor: str) -> Callable[[], Exception]:
-    """The error of an open circuit: work waits at once."""
-    return lambda: CircuitOpen("as the schedule has it", vendor=vendor)
+def vendor(real: Any, name: str, place: str = "") -> Gate:
+    """Returns an adapter of a vendor behind its gate; its circuit may be open, so that it is not called."""
+    refusal = partial(CircuitOpen, "as the schedule has it", vendor=name)
+    return Gate(real, place or name, unavailable(name), refusal)

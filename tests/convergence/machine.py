@@ -27,16 +27,12 @@ class Schedule(RuleBasedStateMachine):
     # Arguments of the world.
     parts: Mapping[str, Any] = MappingProxyType({})
     most_rounds: ClassVar[int]
+    # The module whose `check_always` fails if something is wrong that may be wrong at no time, and `check_settled` if
+    # anything differs from the sources after all work.
+    checks: ClassVar[Any]
     world: Any
+    oracle: Any
     workers: Workers
-
-    def check_always(self) -> None:
-        """Fails if something is wrong that may be wrong at no time."""
-        raise NotImplementedError
-
-    def check_settled(self) -> None:
-        """Fails if anything differs from the sources after all work."""
-        raise NotImplementedError
 
     def is_busy(self) -> bool:
         """Runs the schedule's function; returns whether there was anything to do."""
@@ -59,12 +55,12 @@ class Schedule(RuleBasedStateMachine):
 
     @invariant()
     def holds(self) -> None:
-        self.check_always()
+        self.checks.check_always(self.world, self.oracle)
 
     def teardown(self) -> None:
         try:
             self._settle()
-            self.check_settled()
+            self.checks.check_settled(self.world, self.oracle)
             # What waits for a message that was lost says so for a day.
             self.world.time_passes(A_DAY + AN_HOUR)
             self.backend.sql.execute("select mark_maintained()")

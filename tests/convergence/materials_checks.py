@@ -7,7 +7,8 @@ from sakuin.knowledge.model import Filters
 from sakuin.knowledge.postgres_search import Question
 
 from tests.convergence.materials_oracle import SYNONYMS, Boxes, MaterialsOracle, name_of
-from tests.convergence.materials_world import MaterialsWorld, said_of
+from tests.convergence.materials_world import MaterialsWorld
+from tests.convergence.world import said_of
 from tests.doubles.embedder import FINGERPRINT, vector_of
 
 _NEVER = {
@@ -36,7 +37,7 @@ _WRONG = " union all ".join(
 def searchable(world: MaterialsWorld) -> dict[str, dict[str, str]]:
     """What is in the index: anchor to content by material."""
     found: dict[str, dict[str, str]] = {}
-    for material, anchor, content in world.backend.sql.execute(
+    for material, anchor, content in world.sql.execute(
         "select material, anchor, content from knowledge_chunks"
     ).fetchall():
         found.setdefault(material, {})[anchor] = content
@@ -47,7 +48,7 @@ def check_always(world: MaterialsWorld, oracle: MaterialsOracle) -> None:
     """Fails unless each page's chunks and words are those of one version."""
     for material, contents in searchable(world).items():
         assert any(_is(contents, version) for version in oracle.versions(material)), f"{material} is a mixture"
-    wrong = world.backend.sql.execute(_WRONG).fetchall()
+    wrong = world.sql.execute(_WRONG).fetchall()
     assert not wrong, wrong[:3]
 
 
@@ -60,12 +61,12 @@ def check_settled(world: MaterialsWorld, oracle: MaterialsOracle) -> None:
         _check_material(world, oracle, name, found.get(name, {}))
     _check_synonyms(world, oracle)
     _check_events(world)
-    assert world.backend.sql.execute("select id from chunk_words where not is_current").fetchall() == [], "staged words"
+    assert world.sql.execute("select id from chunk_words where not is_current").fetchall() == [], "staged words"
     ids = {f"{name}#{anchor}" for name, contents in found.items() for anchor in contents}
     listed, _ = world.read.concepts(Filters(), None)
     assert {concept.id for concept in listed} == ids, "concepts"
     asked = Question(tuple(vector_of("説明")), (), FINGERPRINT, Filters(), 50)
-    assert {match.id for match in world.search.matches(asked)} == ids, "matches"
+    assert {match.id for match in world.searched.matches(asked)} == ids, "matches"
 
 
 def _check_material(world: MaterialsWorld, oracle: MaterialsOracle, name: str, contents: Mapping[str, str]) -> None:
@@ -87,25 +88,25 @@ def _check_material(world: MaterialsWorld, oracle: MaterialsOracle, name: str, c
         assert state.status == "failed", f"{name} is {state.status}"
         assert state.error, name
     waiting = "select key from competing_key where material = %s and not deleted"
-    waits = {key for (key,) in world.backend.sql.execute(waiting, [name]).fetchall()}
+    waits = {key for (key,) in world.sql.execute(waiting, [name]).fetchall()}
     assert waits == set(keys) - {owner}, f"{waits} wait for {name}"
 
 
 def _check_learns(world: MaterialsWorld, oracle: MaterialsOracle, name: str) -> None:
     given = "select anchor, learns_given from knowledge_chunks where material = %s and learns_source = 'author'"
-    said = {anchor: tuple(items) for anchor, items in world.backend.sql.execute(given, [name]).fetchall()}
+    said = {anchor: tuple(items) for anchor, items in world.sql.execute(given, [name]).fetchall()}
     anchors = searchable(world).get(name, {}).keys()
     wanted = {anchor: items for anchor, items in oracle.learns(name).items() if anchor in anchors}
     assert said == wanted, f"the author's lists of {name} are {said}, and should be {wanted}"
     others = "select anchor, content, learns, learns_source from knowledge_chunks where material = %s"
-    for anchor, content, items, source in world.backend.sql.execute(others, [name]).fetchall():
+    for anchor, content, items, source in world.sql.execute(others, [name]).fetchall():
         if anchor not in wanted:
             assert (source, tuple(items)) == ("model", said_of(content)), f"the learns of {name}#{anchor} are {source}"
 
 
 def _check_synonyms(world: MaterialsWorld, oracle: MaterialsOracle) -> None:
     for key in SYNONYMS:
-        kept = world.backend.sql.execute("select groups from site_synonyms where key = %s", [key]).fetchall()
+        kept = world.sql.execute("select groups from site_synonyms where key = %s", [key]).fetchall()
         groups = [group["phrases"] for (rows,) in kept for group in rows]
         assert groups == oracle.synonyms(key), key
 
@@ -118,7 +119,7 @@ def _check_events(world: MaterialsWorld) -> None:
         name = detail["material"]
         newest[name] = max(newest.get(name, (0, "")), (detail["generation"], entry["DetailType"]))
     kinds = {"ready": "MaterialIndexed", "failed": "MaterialFailed", "deleted": "MaterialRemoved"}
-    rows = world.backend.sql.execute("select material, status, announced = version_state from material").fetchall()
+    rows = world.sql.execute("select material, status, announced = version_state from material").fetchall()
     for name, status, is_announced in rows:
         assert is_announced, f"the event about {name} waits"
         if name in newest or status != "deleted":

@@ -8,6 +8,7 @@ import yaml
 from hypothesis import strategies as st
 from hypothesis.stateful import initialize, rule
 
+from tests.convergence import materials_checks
 from tests.convergence.actions import (
     END,
     GoOn,
@@ -21,7 +22,6 @@ from tests.convergence.actions import (
     weighted,
 )
 from tests.convergence.machine import Schedule
-from tests.convergence.materials_checks import check_always, check_settled
 from tests.convergence.materials_oracle import LEARNS, SYNONYMS, UNREADABLE, MaterialsOracle, page_of
 from tests.convergence.materials_world import MaterialsWorld
 from tests.convergence.passing import A_DAY
@@ -125,10 +125,11 @@ class MaterialsMachine(Schedule):
     """A schedule over one bucket."""
 
     most_rounds = 20
+    checks = materials_checks
 
     def __init__(self) -> None:
         super().__init__()
-        self.world = MaterialsWorld(self.backend, counts=self.tally, **self.parts)
+        self.world = MaterialsWorld.over(self.backend, counts=self.tally, **self.parts)
         self.oracle = MaterialsOracle(self.world.bucket)
         self.workers = Workers(self.world.sqs, self.world.handle, self.tally)
         self.tally["schedules"] += 1
@@ -162,12 +163,6 @@ class MaterialsMachine(Schedule):
                 self.act(action)
         self.world.notify()
         self.tally[f"step: {type(action).__name__.lower()}"] += 1
-
-    def check_always(self) -> None:
-        check_always(self.world, self.oracle)
-
-    def check_settled(self) -> None:
-        check_settled(self.world, self.oracle)
 
     def is_busy(self) -> bool:
         by_itself = self.world.each_minute() | self.world.each_night()

@@ -5,14 +5,16 @@ from collections import Counter
 from typing import Any
 
 from sakuin.language.indexing import index_words
+from sakuin.retrieval.index_version import StoredIndexVersion
 from sakuin.tables.admin.postgres import ProjectRecords
 from sakuin.tables.embed_chunks import counted_words
 from sakuin.tables.nodes import namespace
+from sakuin.tables.postgres import TableIndex
 from sakuin.tables.scan import content_hash
 from sakuin_local.turbopuffer.limits import Refused
 
 from tests.convergence.tables_oracle import Piece, TablesOracle, below, pieces
-from tests.convergence.tables_world import Kept, TablesWorld
+from tests.convergence.tables_world import TablesWorld
 
 _ANSWERING = """
   select n.fingerprint, n.table_id::text, t.project_id::text, n.json_pointer, n.content_hash,
@@ -35,8 +37,8 @@ def stored_texts(world: TablesWorld, name: str) -> dict[str, str] | None:
 def check_always(world: TablesWorld, oracle: TablesOracle) -> None:
     """Fails unless each place answers with one whole version, in the database and in the store."""
     held: dict[str, dict[str, str]] = {}
-    versions = {each.version.tables: each.version for each in world.kept}
-    for fingerprint, table, project, pointer, version, chunks in world.backend.sql.execute(_ANSWERING).fetchall():
+    versions = {version.tables: version for version in world.kept()}
+    for fingerprint, table, project, pointer, version, chunks in world.sql(_ANSWERING):
         texts = [text for text in oracle.ever.get((table, pointer), ()) if content_hash(text) == version]
         assert texts, f"{pointer} answers with a text that it never had"
         whole = {
@@ -50,61 +52,59 @@ def check_always(world: TablesWorld, oracle: TablesOracle) -> None:
         assert oracle.lost or not lost, f"{pointer} answers, and the store has not {sorted(lost)}"
 
 
-def check_settled(world: TablesWorld, oracle: TablesOracle, project: str, endpoint: str) -> None:
+def check_settled(world: TablesWorld, oracle: TablesOracle) -> None:
     """Fails unless the index contains exactly what the documents contain."""
-    sql = world.backend.sql
     assert not world.sqs.messages, "messages wait"
-    assert not sql.execute("select event from outbox where sent_at is null").fetchall(), "events wait"
-    assert not [each for each in world.kept if each.index.stalled_tables(-1)], "stalled Tables"
-    alive = {namespace(project, table, each.version.suffix) for table in oracle.documents for each in world.kept}
+    assert not world.sql("select event from outbox where sent_at is null"), "events wait"
+    versions = world.kept()
+    indexes = [TableIndex(world.client, version.settings.tables) for version in versions]
+    assert not [index for index in indexes if index.stalled_tables(-1)], "stalled Tables"
+    alive = {namespace(world.project, table, each.suffix) for table in oracle.documents for each in versions}
     kept = {name["id"] for name in world.backend.stand_in.listed("project_", "", 1000)["namespaces"]}
     assert kept <= alive, f"namespaces without a Table: {kept - alive}"
     of_gone = "select count(*) from chunks c where not c.table_id::text = any (%s)"
-    assert sql.execute(of_gone, [list(oracle.documents)]).fetchall() == [(0,)], "chunks without a Table"
+    assert world.sql(of_gone, list(oracle.documents)) == [(0,)], "chunks without a Table"
     _take_in_uploads(world, oracle)
     for table in oracle.documents:
-        for each in world.kept:
-            _check_table(world, oracle.of_table(table, each.version.settings.cut), project, table, each)
+        for version in versions:
+            _check_table(world, oracle.of_table(table, version.settings.cut), table, version)
     for tool, fact in oracle.tools.items():
         if fact.enabled:
-            _check_tool(world, oracle, tool, endpoint)
+            _check_tool(world, oracle, tool)
 
 
 def _take_in_uploads(world: TablesWorld, oracle: TablesOracle) -> None:
     """Lets the oracle know which uploads became documents; fails if one was processed and did not."""
-    for table, key in world.backend.sql.execute("select id::text, data_key from context_table").fetchall():
+    for table, key in world.sql("select id::text, data_key from context_table"):
         newest = oracle.newest.get(table)
         assert newest not in world.processed or key == newest, f"the upload {newest} is not the document of its Table"
         if key is not None:
             oracle.documents[table] = oracle.uploads[key]
 
 
-def _check_table(world: TablesWorld, wanted: dict[str, Piece], project: str, table: str, kept: Kept) -> None:
-    own = [table, kept.index.fingerprint]
+def _check_table(world: TablesWorld, wanted: dict[str, Piece], table: str, version: StoredIndexVersion) -> None:
     texts = {id: piece.text for id, piece in wanted.items()}
-    rows = world.backend.sql.execute(
-        "select turbopuffer_doc_id, chunk_text, indexed_at is not null from chunks"
-        " where table_id = %s and fingerprint = %s",
-        own,
-    ).fetchall()
+
+    def rows_of(columns: str, name: str) -> list[Any]:
+        return world.sql(
+            f"select {columns} from {name} where table_id = %s and fingerprint = %s", table, version.tables
+        )
+
+    rows = rows_of("turbopuffer_doc_id, chunk_text, indexed_at is not null", "chunks")
     assert sorted(rows) == sorted((id, text, True) for id, text in texts.items()), "records"
-    held = stored_texts(world, namespace(project, table, kept.version.suffix)) or {}
+    held = stored_texts(world, namespace(world.project, table, version.suffix)) or {}
     assert held == texts, f"in the store too much {held.keys() - texts.keys()}, missing {texts.keys() - held.keys()}"
-    nodes = (
-        "select json_pointer, content_hash = wanted_hash, needs_sweep from node"
-        " where table_id = %s and fingerprint = %s"
-    )
     whole = {(piece.json_pointer, True, False) for piece in wanted.values()}
-    assert set(world.backend.sql.execute(nodes, own).fetchall()) == whole, "nodes"
+    assert set(rows_of("json_pointer, content_hash = wanted_hash, needs_sweep", "node")) == whole, "nodes"
     read = [index_words(title=piece.title, learns=(), body=piece.text) for piece in wanted.values()]
     said = Counter(word for each in read for word in counted_words(each, with_terms=True))
-    words = "select reading, written, chunks from table_reading where table_id = %s and fingerprint = %s"
-    counted = {(reading, form): count for reading, form, count in world.backend.sql.execute(words, own).fetchall()}
+    words = rows_of("reading, written, chunks", "table_reading")
+    counted = {(reading, form): count for reading, form, count in words}
     assert counted == said, "words"
 
 
-def _check_tool(world: TablesWorld, oracle: TablesOracle, tool: str, endpoint: str) -> None:
-    status: dict[str, Any] = ProjectRecords(world.backend.client).tool(None, tool).metadata["search_index"]
+def _check_tool(world: TablesWorld, oracle: TablesOracle, tool: str) -> None:
+    status: dict[str, Any] = ProjectRecords(world.client).tool(None, tool).metadata["search_index"]
     wanted = oracle.status(tool)
     status["skipped_nodes"] = {node["json_pointer"] for node in status.get("skipped_nodes", ())}
     said = {name: status.get(name) for name in wanted}
@@ -114,24 +114,23 @@ def _check_tool(world: TablesWorld, oracle: TablesOracle, tool: str, endpoint: s
         told = {(name, detail["tool_id"], detail.get("generation")) for name, detail in events}
         kind = "ToolReady" if status["state"] == "ready" else "ToolFailed"
         assert (kind, tool, status["generation"]) in told, f"no event says that the Tool is {status['state']}"
-    hits, texts = found(world, tool, endpoint), {id: piece.text for id, piece in oracle.of_tool(tool).items()}
+    hits, texts = found(world, tool), {id: piece.text for id, piece in oracle.of_tool(tool).items()}
     assert hits == texts, f"finds too much {hits.keys() - texts.keys()}, misses {texts.keys() - hits.keys()}"
 
 
-def found(world: TablesWorld, tool: str, endpoint: str) -> dict[str, str]:
+def found(world: TablesWorld, tool: str) -> dict[str, str]:
     """What a Tool finds: text by doc id, of all candidates, whether they answer the question or not."""
-    asked = world.records.endpoint(endpoint)
-    assert asked is not None
-    bound = next(each for each in asked.tools if each.id == tool)
-    hits = world.search.explanation(endpoint, bound, "説明").candidates
+    search = world.table_search()
+    bound = next(each for each in world.bound(world.mcp).tools if each.id == tool)
+    hits = search.explanation(world.mcp, bound, "説明").candidates
     assert len({hit.chunk.id for hit in hits}) == len(hits), "a chunk is found twice"
     assert all(below(hit.chunk.json_pointer, bound.json_path) for hit in hits), "out of scope"
     return {hit.chunk.turbopuffer_doc_id: hit.chunk.chunk_text for hit in hits}
 
 
-def check_look(world: TablesWorld, oracle: TablesOracle, tool: str, endpoint: str) -> None:
+def check_look(world: TablesWorld, oracle: TablesOracle, tool: str) -> None:
     """What an agent finds at any time: of each place one version that it had, whole, and nothing out of scope."""
-    hits = found(world, tool, endpoint)
+    hits = found(world, tool)
     table = oracle.tools[tool].table
     allowed = [
         {piece.doc_id for piece in pieces(table, pointer, text)}

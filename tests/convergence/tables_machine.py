@@ -8,9 +8,9 @@ from hypothesis.stateful import initialize, rule
 from sakuin.tables.document import written_table
 from sakuin.tables.nodes import namespace
 
+from tests.convergence import tables_checks
 from tests.convergence.machine import Schedule
 from tests.convergence.tables_actions import SCOPES, Action, Change, Look, Send, actions, documents
-from tests.convergence.tables_checks import check_always, check_look, check_settled
 from tests.convergence.tables_oracle import TablesOracle, ToolFact
 from tests.convergence.tables_world import THRESHOLD, TablesWorld
 from tests.convergence.workers import Workers
@@ -22,13 +22,14 @@ class TablesMachine(Schedule):
     """A schedule over one project."""
 
     most_rounds = 60
+    checks = tables_checks
 
     def __init__(self) -> None:
         super().__init__()
-        self.world = TablesWorld(self.backend, counts=self.tally, **self.parts)
+        self.world = TablesWorld.over(self.backend, counts=self.tally, **self.parts)
         self.oracle = TablesOracle()
         self.workers = Workers(self.world.sqs, self.world.handle, self.tally)
-        self.project, self.endpoint = self._project()
+        self._create_project()
         self.names = iter(range(10_000))
         self.tally["schedules"] += 1
 
@@ -50,26 +51,18 @@ class TablesMachine(Schedule):
             case Look(which):
                 enabled = [id for id, tool in self.oracle.tools.items() if tool.enabled]
                 if enabled:
-                    check_look(self.world, self.oracle, _one_of(enabled, which), self.endpoint)
+                    tables_checks.check_look(self.world, self.oracle, _one_of(enabled, which))
             case _:
                 self.act(action)
         self.tally[f"step: {getattr(action, 'what', type(action).__name__.lower())}"] += 1
-
-    def check_always(self) -> None:
-        check_always(self.world, self.oracle)
-
-    def check_settled(self) -> None:
-        check_settled(self.world, self.oracle, self.project, self.endpoint)
 
     def is_busy(self) -> bool:
         self.world.bus.refused = frozenset()
         return self.world.each_minute() | self.world.each_night()
 
-    def _project(self) -> tuple[str, str]:
-        """A new project with an endpoint."""
-        project = self.world.call("create_project", name="p")["id"]
-        made = self.world.call("create_mcp", project=project, name="e", key_hash="0" * 64, tools=[])
-        return project, made["id"]
+    def _create_project(self) -> None:
+        self.world.project = self.world.call("create_project", name="p")["id"]
+        self.world.mcp = self.world.endpoint()
 
     def _change(self, action: Change) -> None:
         tables, tools = self.oracle.documents, self.oracle.tools
@@ -79,8 +72,8 @@ class TablesMachine(Schedule):
         elif action.what == "delete project":
             for table in list(tables):
                 self.oracle.forgot(table)
-            self.world.call("delete_project", project=self.project)
-            self.project, self.endpoint = self._project()
+            self.world.call("delete_project", project=self.world.project)
+            self._create_project()
         elif "tool" in action.what and action.what != "create tool":
             if tools:
                 self._change_tool(action.what, _one_of(tools, action.which))
@@ -97,11 +90,11 @@ class TablesMachine(Schedule):
             self.oracle.forgot(table)
             self.world.call("delete_table", table=table)
         elif action.what == "upload":
-            key = self.world.upload(self.project, table, data.encode())
+            key = self.world.upload(table, data.encode())
             self.oracle.uploaded(table, key, action.document)
         elif action.what == "lose rows":
             self.oracle.lost = True
-            self.world.backend.store.delete_namespace(namespace(self.project, table))
+            self.world.store.delete_namespace(namespace(self.world.project, table))
         elif action.what == "write elsewhere":
             self.oracle.wrote(table, action.document)
             self.world.write_elsewhere(table, data)
@@ -122,15 +115,15 @@ class TablesMachine(Schedule):
 
     def _create_table(self, document: Any, scope: str) -> None:
         data = written_table(document)
-        asked = {"project": self.project, "name": "t", "data": data, "chunk_threshold": THRESHOLD}
+        asked = {"project": self.world.project, "name": "t", "data": data, "chunk_threshold": THRESHOLD}
         table = self.world.call("create_table", **asked)["id"]
         self.oracle.wrote(table, document)
         self._create_tool(table, scope)
 
     def _create_tool(self, table: str, scope: str) -> None:
-        place = {"project": self.project, "table": table, "json_path": scope}
+        place = {"project": self.world.project, "table": table, "json_path": scope}
         made = self.world.call("create_tool", **place, name=f"tool{next(self.names)}", description="d")
-        self.world.call("bind_tool", mcp=self.endpoint, tool=made["id"], status="enabled")
+        self.world.call("bind_tool", mcp=self.world.mcp, tool=made["id"], status="enabled")
         self.oracle.tools[made["id"]] = ToolFact(table, scope)
 
 

@@ -11,18 +11,17 @@ from typing import Any
 
 from tests.convergence.machine import run_schedules
 from tests.convergence.materials_machine import MaterialsMachine
-from tests.convergence.materials_world import MaterialsBackend
 from tests.convergence.tables_machine import TablesMachine
-from tests.convergence.tables_world import TablesBackend
+from tests.convergence.world import Backend
 from tests.effort import times
 
 
-def test_every_schedule_over_tables_ends_where_the_tables_are(tables: TablesBackend, summary: set[str]) -> None:
-    _converges(TablesMachine, tables, summary, fixed=times(5), new=times(10), two_versions=True)
+def test_every_schedule_over_tables_ends_where_the_tables_are(backend: Backend, summary: set[str]) -> None:
+    _converges(TablesMachine, backend, summary, fixed=times(5), new=times(10), two_versions=True)
 
 
-def test_every_schedule_over_materials_ends_where_the_bucket_is(materials: MaterialsBackend, summary: set[str]) -> None:
-    _converges(MaterialsMachine, materials, summary, fixed=times(6), new=times(14))
+def test_every_schedule_over_materials_ends_where_the_bucket_is(backend: Backend, summary: set[str]) -> None:
+    _converges(MaterialsMachine, backend, summary, fixed=times(6), new=times(14))
 
 
 def _converges(machine: Any, backend: object, summary: set[str], *, fixed: int, new: int, **parts: bool) -> None:

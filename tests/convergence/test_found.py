@@ -12,11 +12,10 @@ from tests.convergence.interleaving import Fate
 from tests.convergence.machine import scripted, settling
 from tests.convergence.materials_machine import File, MaterialsMachine, Remove, Restart, Upload
 from tests.convergence.materials_oracle import LEARNS, SYNONYMS
-from tests.convergence.materials_world import MaterialsBackend
 from tests.convergence.tables_actions import Change
 from tests.convergence.tables_checks import stored_texts
 from tests.convergence.tables_machine import TablesMachine
-from tests.convergence.tables_world import TablesBackend
+from tests.convergence.world import Backend
 
 A, B, C = (
     "公式に代入する。係数を読みとる。",
@@ -26,9 +25,9 @@ A, B, C = (
 
 
 @pytest.fixture
-def story(tables: TablesBackend) -> Iterator[TablesMachine]:
+def story(backend: Backend) -> Iterator[TablesMachine]:
     """A Table whose one string is indexed."""
-    with settling(scripted(TablesMachine, tables)) as schedule:
+    with settling(scripted(TablesMachine, backend)) as schedule:
         schedule.begin(document={"a": A}, scope="", indexed=True)
         yield schedule
 
@@ -91,7 +90,7 @@ def test_the_next_worker_sweeps_what_another_has_not_swept_yet(story: TablesMach
         story.step(step)
     assert states(story) == {"ready"}
     (table,) = story.oracle.documents
-    held = stored_texts(story.world, namespace(story.project, table))
+    held = stored_texts(story.world, namespace(story.world.project, table))
     assert held == {id: piece.text for id, piece in story.oracle.of_table(table).items()}
 
 
@@ -109,8 +108,8 @@ A_NIGHT = Maintenance(later=True, place=END, fate=Fate.GO)
 
 
 @pytest.fixture
-def library(materials: MaterialsBackend) -> Iterator[MaterialsMachine]:
-    with settling(scripted(MaterialsMachine, materials)) as schedule:
+def library(backend: Backend) -> Iterator[MaterialsMachine]:
+    with settling(scripted(MaterialsMachine, backend)) as schedule:
         yield schedule
 
 
@@ -174,9 +173,9 @@ def test_a_page_that_was_not_written_with_its_new_learns_is_found_at_night(libra
 
 
 @pytest.fixture
-def page(materials: MaterialsBackend) -> Iterator[MaterialsMachine]:
+def page(backend: Backend) -> Iterator[MaterialsMachine]:
     """An indexed page, and the message that a language model is to be asked about it."""
-    with settling(scripted(MaterialsMachine, materials)) as schedule:
+    with settling(scripted(MaterialsMachine, backend)) as schedule:
         schedule.step(Upload(PAGE, {"rule-a": A}))
         schedule.step(NEXT)
         schedule.step(Maintenance(later=False, place=END, fate=Fate.GO))
@@ -192,8 +191,8 @@ def test_a_page_that_changes_while_a_model_is_asked_keeps_its_new_text(page: Mat
     page.step(GoOn(0, END, Fate.GO))
 
 
-def test_a_page_that_comes_back_with_the_same_bytes_is_asked_about_again(materials: MaterialsBackend) -> None:
-    with settling(scripted(MaterialsMachine, materials)) as schedule:
+def test_a_page_that_comes_back_with_the_same_bytes_is_asked_about_again(backend: Backend) -> None:
+    with settling(scripted(MaterialsMachine, backend)) as schedule:
         schedule.begin(boxes={"rule-a": A}, indexed=True)
         schedule.step(Work(0, False, "", Fate.GO))
         schedule.step(Restart())

@@ -10,8 +10,12 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from botocore.exceptions import ClientError
-from sakuin.platform.retry import MAX_RECEIVES
+from sakuin.errors import Conflict, OverBudget, Unavailable
+from sakuin.platform.queue_handler import QueueHandler, QueueWork
+from sakuin.platform.retry import MAX_RECEIVES, WorkersDied
 from sakuin.platform.sqs import SqsQueue
+from sakuin.platform.telemetry import CurrentWork
+from sakuin.platform.waiting import WorkRecords
 from sakuin.texts.catalogue import restored
 
 # As the template sets it for each queue.
@@ -22,6 +26,26 @@ RETENTION_SECONDS = 14 * 86_400
 _MOST_ENTRIES = 10
 _MOST_ATTRIBUTES = 10
 _DEAD_LETTERS = " dead letters"
+
+
+@dataclass
+class Silence:
+    """A logger and metrics without output. `surprises` are failures that no vendor, race or budget explains."""
+
+    surprises: list[Exception] = field(default_factory=list)
+
+    def error(self, _message: str, *, exc_info: Exception | None = None, **_fields: object) -> None:
+        if exc_info and not isinstance(exc_info, Unavailable | Conflict | OverBudget | WorkersDied):
+            self.surprises.append(exc_info)
+
+    def __getattr__(self, name: str) -> Any:
+        return lambda *_arguments, **_named: None
+
+
+def handler_of(sqs: Any, queue: str, work: QueueWork[Any], records: WorkRecords, log: Any = None) -> QueueHandler:
+    """Returns the handler of a queue, as `wiring` does, by the clock of the queues."""
+    log = log or Silence()
+    return QueueHandler(worked_on(sqs, queue), work, records, log, log, CurrentWork(), clock=lambda: float(sqs.now))
 
 
 def worked_on(sqs: Any, queue: str) -> SqsQueue:

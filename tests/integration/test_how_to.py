@@ -39,7 +39,7 @@ LEFT_OUT = (
     "claude ",  # it is another program
     "npx @modelcontextprotocol/inspector",  # test_clients.py runs it
     "export SAKUIN_API_KEY=",  # it is known
-    "sakuin eval labels.jsonl --json > live.json",  # test_index_beside.py has another index version
+    "sakuin eval labels.jsonl --json > live.json",  # tests/cli/test_cli_index.py has another index version
     "sakuin eval labels.jsonl --index next",
     "sakuin eval --compare live.json",
     "sakuin index activate",

@@ -1,24 +1,20 @@
 // Every page that links lead to.
-import { mkdirSync } from 'node:fs';
-
 const PHONE = { viewport: { width: 360, height: 740 }, deviceScaleFactor: 2 };
 
 // Follows links from the page `start`, and checks of each route the first page that is found. `routes` are regular
-// expressions by the name of a page; `more` are addresses of other pages by their names. With `folder` it takes a picture of each. Returns addresses by these names.
-export async function everyPage(open, { session, start, routes, language, scheme, phone, folder, more }) {
+// expressions by the name of a page; `more` are addresses of other pages by their names.  Returns addresses by these names.
+export async function everyPage(open, { session, start, routes, language, scheme, phone, more }) {
   const tab = await open({ session, locale: language, colorScheme: scheme, ...(phone && PHONE) });
   // The colours are the same on a phone.
   tab.checksBothSchemes = !phone;
   const visited = {};
   const faults = [];
-  if (folder) mkdirSync(folder, { recursive: true });
   const visit = async (name, address) => {
     visited[name] = address;
     await tab.visit(address).catch((error) => {
       faults.push(error.message);
       tab.problems = [];
     });
-    if (folder) await tab.page.screenshot({ path: `${folder}/${name}.png`, fullPage: true });
   };
 
   const waiting = [start];
@@ -32,22 +28,6 @@ export async function everyPage(open, { session, start, routes, language, scheme
   }
   for (const [name, address] of Object.entries(more)) await visit(name, address);
   return { visited, faults };
-}
-
-// What a browser without a cache loads for each page, and how long that takes.
-export async function weights(open, { session, pages }) {
-  const measured = {};
-  for (const [name, address] of Object.entries(pages)) {
-    const { page } = await open({ session });
-    await page.goto(address);
-    measured[name] = await page.evaluate(() => {
-      const [document] = performance.getEntriesByType('navigation');
-      const loaded = [document, ...performance.getEntriesByType('resource')];
-      const bytes = loaded.reduce((sum, each) => sum + each.transferSize, 0);
-      return { bytes, document: document.transferSize, requests: loaded.length, ms: Math.round(document.loadEventEnd) };
-    });
-  }
-  return measured;
 }
 
 // Takes a picture of the upper part of a page, for the documents.
