@@ -18,7 +18,7 @@ from sakuin_local.aws.template import read_template
 from sakuin_local.places import REPOSITORY, TEMPLATE
 from sakuin_local.processes import Programs
 
-from tests.built_layers import LAMBDA_BRINGS
+from tests.built_layers import runtime_packages
 
 PARAMETERS = read_template(TEMPLATE)["Parameters"]
 MINOR = str(PARAMETERS["PythonRuntime"]["Default"]).removeprefix("python")
@@ -66,10 +66,7 @@ def test_everything_deployed_imports_where_it_runs(interpreter: str | None, tmp_
     own = str(REPOSITORY / "layers" / "sakuin")
     runtime = tmp_path / "runtime"
     runtime.mkdir()
-    for name in LAMBDA_BRINGS:
-        origin = Path(__import__(name).__file__ or "")
-        whole = origin.parent if origin.name == "__init__.py" else origin
-        (runtime / whole.name).symlink_to(whole)
+    runtime_packages(runtime)
     done = subprocess.run(
         [interpreter, "-I", "-S", "-c", IMPORT, own, *folders, str(runtime)],
         capture_output=True,

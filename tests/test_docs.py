@@ -47,20 +47,13 @@ def headings(document: Path) -> set[str]:
 
 
 def test_every_link_leads_to_a_file_and_a_heading_that_are_there() -> None:
-    for document in DOCUMENTS:
-        for target, heading in LINK.findall(CODE.sub("", document.read_text("utf-8"))):
+    texts = {document: document.read_text("utf-8") for document in DOCUMENTS} | generated()
+    for document, text in texts.items():
+        for target, heading in LINK.findall(CODE.sub("", text)):
             file = (document.parent / target).resolve() if target else document
             assert file.exists() or file in generated(), f"{document}: {target}"
             if heading and file.suffix == ".md":
                 assert heading in headings(file), f"{document}: {target}#{heading}"
-
-
-def test_every_link_of_a_generated_page_leads_somewhere() -> None:
-    for document, text in generated().items():
-        for target, heading in LINK.findall(CODE.sub("", text)):
-            file = (document.parent / target).resolve()
-            assert file.exists() or file in generated(), f"{document}: {target}"
-            assert not heading or heading in headings(file), f"{document}: {target}#{heading}"
 
 
 def test_every_document_can_be_reached_from_the_readme() -> None:
@@ -82,6 +75,11 @@ COST = (Path(__file__).parents[1] / "docs" / "reference" / "cost.md").read_text(
 ROWS = re.findall(r"^\| ([^|\n]+?) \| (.+) \|$", COST, re.MULTILINE)
 
 
+FIGURES = {
+    name: float(value.replace(",", "")) for name, value in re.findall(r"^\| `(\w+)` \| ([\d.,]+) \|", COST, re.M)
+}
+
+
 def test_the_models_are_those_of_the_product() -> None:
     models = tomllib.loads(VENDORS.read_text(encoding="utf-8"))["model"]
     expected = {
@@ -96,18 +94,6 @@ def test_the_models_are_those_of_the_product() -> None:
     }
     written = {name: [cell.strip() for cell in cells.split("|")] for name, cells in ROWS if name in expected}
     assert written == expected
-
-
-@pytest.mark.parametrize("heading", ["A library of pages", "Tables", "A public library"])
-def test_a_table_adds_up(heading: str) -> None:
-    section = COST.split(f"## {heading}\n")[1].split("\n## ")[0]
-    amounts: dict[str, list[float]] = {}
-    for name, cells in re.findall(r"^\| ([^|]+?) \|(.*)$", section, re.MULTILINE):
-        amounts[name] = [float(cell.replace(",", "")) for cell in re.findall(r"[\d,]+\.\d\d", cells)]
-    amounts.pop("the first index, once", None)
-    [total] = [amounts.pop(name) for name in list(amounts) if name in ("**A month**", "**A day**")]
-    columns = zip(*filter(None, amounts.values()), strict=True)
-    assert [sum(column) for column in columns] == pytest.approx(total, abs=0.05)
 
 
 NAMING = [ROOT / "README.md", *(ROOT / "docs").rglob("*.md"), *(ROOT / "benchmarks").glob("*.md")]
@@ -136,6 +122,8 @@ def test_what_is_run_is_a_program_that_says_what_it_measures(name: str) -> None:
     assert '\nif __name__ == "__main__":\n' in source
 
 
+ALARMS = resources("AWS::CloudWatch::Alarm")
+
 METRICS = (ROOT / "docs" / "reference" / "metrics.md").read_text("utf-8")
 
 LISTED = {name for row in re.findall(r"^\| (`.*?) \|", METRICS, re.MULTILINE) for name in re.findall(r"`(\w+)`", row)}
@@ -156,14 +144,8 @@ def test_the_cost_counts_as_many_metrics() -> None:
     # Durations by the kind of function; those of searches are listed.
     legs = [*(f"Index{name}" for name in ("Embedding", "Database", "Store", "Learns")), "ApiDatabase", "ApiStore"]
     listed = len(LISTED) + len([*legs, "MaintainDatabase", "MaintainStore"])
-    cost = (ROOT / "docs" / "reference" / "cost.md").read_text("utf-8")
-    [counted] = re.findall(r"^\| `metrics` \| (\d+) \|", cost, re.MULTILINE)
-    assert abs(int(counted) - listed) <= 3
+    assert abs(FIGURES["metrics"] - listed) <= 3
 
-
-FIGURES = {
-    name: float(value.replace(",", "")) for name, value in re.findall(r"^\| `(\w+)` \| ([\d.,]+) \|", COST, re.M)
-}
 
 SIZES = (100, 10_000, 1_000_000)
 
@@ -216,22 +198,17 @@ def test_a_day_of_a_public_library_is_computed_with_the_default_model() -> None:
     assert rows.pop("A day") == [pytest.approx(sum(usd for (usd,) in rows.values()), abs=0.05)]
 
 
-@pytest.mark.parametrize("name", list(resources("AWS::CloudWatch::Alarm")))
-def test_an_alarm_reads_a_listed_metric(name: str) -> None:
-    alarm = resources("AWS::CloudWatch::Alarm")[name]
-    assert {metric["MetricName"] for metric in metrics_of(alarm) if metric["Namespace"] == "Sakuin"} <= LISTED
-
-
-def test_the_dashboard_shows_only_listed_metrics() -> None:
+def test_alarms_and_the_dashboard_read_only_listed_metrics() -> None:
     shown = set(re.findall(r'\["Sakuin", "(\w+)"', (ROOT / "template.yaml").read_text("utf-8")))
     legs = {re.sub(r"^(Index|Api|Maintain)(?=Embedding|Database|Store)", "Search", name) for name in shown}
+    watched = [metric for alarm in ALARMS.values() for metric in metrics_of(alarm) if metric["Namespace"] == "Sakuin"]
     assert shown
-    assert legs - LISTED == set()
+    assert watched
+    assert legs | {metric["MetricName"] for metric in watched} <= LISTED
 
 
 DOCUMENT = (ROOT / "docs" / "runbooks.md").read_text(encoding="utf-8")
 
-ALARMS = resources("AWS::CloudWatch::Alarm")
 # The sections after these two are those of alarms, named as links name them.
 FIRST = ("without-an-alarm", "tracing-one-piece-of-work")
 

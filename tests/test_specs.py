@@ -157,14 +157,6 @@ def test_every_marker_sits_on_a_test_or_its_class() -> None:
         assert written == attached, f"{path}: a marker that belongs to no test proves nothing"
 
 
-def test_the_lines_are_written_from_the_markers() -> None:
-    text = "### Scenario: A thing\n\nId: `s/a-thing`\n\n- **When** …\n\nTests: none yet\n"
-    module = ast.parse('class TestIt:\n    @pytest.mark.scenario("s/a-thing")\n    def test_b(self): ...\n')
-    proofs = list(proofs_in(module.body, inside="tests/test_a.py"))
-    assert with_tests(text, proofs).endswith("\nTests: tests/test_a.py::TestIt::test_b\n")
-    assert with_tests(text, []) == text
-
-
 def main() -> None:
     """Writes the `Tests:` lines of all specifications."""
     for spec in spec_files():

@@ -1,16 +1,14 @@
 """A queue of the double of SQS with its worker."""
 
-import io
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from aws_lambda_powertools import Logger, Metrics
-from sakuin.platform.queue_handler import QueueHandler, QueueWork
+from sakuin.platform.queue_handler import QueueWork
 from sakuin.platform.telemetry import CurrentWork
 from sakuin.platform.waiting import WorkRecords
 
-from tests.doubles.sqs import Message, ModelledSqs, worked_on
+from tests.doubles.sqs import Message, ModelledSqs, handler_of
 from tests.events import Context
 
 
@@ -46,23 +44,11 @@ class WorkedQueue:
     def hand_over(self, message: Message) -> bool:
         """Delivers a waiting message; returns whether it is done."""
         received = self.sqs.receive(self.sqs.waiting.index(message))
-        logger = Logger(service=f"queue-{id(self)}", stream=io.StringIO())
-        metrics = Metrics(namespace="Sakuin", service="test")
-        queue = worked_on(self.sqs, self.name)
-        handler = QueueHandler(
-            queue,
-            self.work,
-            self.records,
-            logger,
-            metrics,
-            self.current,
-            clock=lambda: self.sqs.now,
-            jitter=lambda: 1.0,
-        )
+        parts = {"current": self.current, "jitter": lambda: 1.0}
+        handler = handler_of(self.sqs, self.name, self.work, self.records, **parts)
         # As `instrument` does.
         self.current.milliseconds_left = self.context.get_remaining_time_in_millis
         done = not handler.handle({"Records": [received.as_record()]}, self.context)["batchItemFailures"]
-        metrics.clear_metrics()
         if done:
             self.sqs.delete(received.id)
         return done

@@ -42,10 +42,14 @@ class Silence:
         return lambda *_arguments, **_named: None
 
 
-def handler_of(sqs: Any, queue: str, work: QueueWork[Any], records: WorkRecords, log: Any = None) -> QueueHandler:
+def handler_of(
+    sqs: Any, queue: str, work: QueueWork[Any], records: WorkRecords, log: Any = None, **parts: Any
+) -> QueueHandler:
     """Returns the handler of a queue, as `wiring` does, by the clock of the queues."""
-    log = log or Silence()
-    return QueueHandler(worked_on(sqs, queue), work, records, log, log, CurrentWork(), clock=lambda: float(sqs.now))
+    log, clock = log or Silence(), lambda: float(sqs.now)
+    return QueueHandler(
+        worked_on(sqs, queue), work, records, log, log, **{"current": CurrentWork(), "clock": clock, **parts}
+    )
 
 
 def worked_on(sqs: Any, queue: str) -> SqsQueue:

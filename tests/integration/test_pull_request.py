@@ -73,9 +73,9 @@ def runner(tmp_path: Path) -> Runner:
 
 def test_a_pull_request_is_told_which_answers_it_takes(runner: Runner) -> None:
     """The pull request renames the id of the answer to one question."""
+    assert runner.runs("rm -rf ~/sakuin-ci/pages") == (0, "")
     page = runner.checkout / "_site" / f"{FORMULA}.html"
     page.write_text(page.read_text("utf-8").replace('id="rule-quadratic-formula"', 'id="rule-other"'), "utf-8")
-    assert runner.runs("rm -rf ~/sakuin-ci/pages") == (0, "")
     code, printed = runner.runs("Ask golden questions", GITHUB_EVENT_NAME="pull_request")
     assert code == 1, printed
     first, *lines = (runner.checkout / "sakuin-comment.md").read_text("utf-8").splitlines()

@@ -10,7 +10,7 @@ from sakuin.mcp.knowledge.tools import KnowledgeTools
 
 from scripts.reference_pages import ANSWERS
 from tests.builders import a_page
-from tests.mcp.tool_answers import answer, call, said, size
+from tests.mcp.tool_answers import answer, call, pages, said
 from tests.mcp.wire import TOOLS
 from tests.worlds import World, Worlds
 
@@ -253,16 +253,8 @@ def test_a_long_list_stays_within_the_budget_and_no_concept_is_lost(a_world: Wor
     boxes = {f"rule-{n:03}": f"とても長い名前の公式その{n}: 文。" for n in range(130)}
     world.put("junior/" + "長い名前の教材" * 5 + ".html", a_page(boxes))
     tools = KnowledgeTools(world, world.read)
-    seen: list[str] = []
-    cursor: dict[str, str] = {}
-    while True:
-        result = call(tools, "list_concepts", **cursor)
-        assert size(result) < 40_000
-        seen += [item["id"].rpartition("#")[2] for item in answer(result)["concepts"]]
-        if answer(result)["next_cursor"] is None:
-            break
-        cursor = {"cursor": answer(result)["next_cursor"]}
-    assert seen == list(boxes)
+    concepts = [item for part in pages(tools, "list_concepts") for item in part["concepts"]]
+    assert [item["id"].rpartition("#")[2] for item in concepts] == list(boxes)
 
 
 HIDDEN = "\x00\x07\x1b\x85\u200b\u202e\u2066\ufeff\U000e0041"
@@ -302,18 +294,10 @@ def test_a_long_text_comes_in_parts_that_fit(world: World, changes: None) -> Non
     text = "".join(f"{n}個目の文。" for n in range(5_000))
     world.sql.execute("update public.knowledge_chunks set content = %s where id = %s", [text, FORMULA])
     for arguments in ({"id": FORMULA}, {"id": FORMULA, "neighbours": True}, {"ids": [FORMULA]}):
-        read, parts, cursor = "", 0, {}
-        while True:
-            result = call(tools, "get_chunk_by_id", **arguments, **cursor)
-            found = answer(result)
-            assert size(result) < 40_000
-            read += (found.get("chunk") or found["chunks"][0])["content"]
-            parts += 1
-            if not found.get("next_cursor"):
-                break
-            assert f"The text has {len(text):,} characters" in found["truncated"]
-            cursor = {"cursor": found["next_cursor"]}
-        assert (read, parts > 5) == (text, True)
+        parts = pages(tools, "get_chunk_by_id", **arguments)
+        assert all(f"The text has {len(text):,} characters" in part["truncated"] for part in parts[:-1])
+        read = "".join((part.get("chunk") or part["chunks"][0])["content"] for part in parts)
+        assert (read, len(parts) > 5) == (text, True)
 
 
 def test_a_part_of_an_explanation_cuts_no_line_of_code(a_world: Worlds, changes: None) -> None:

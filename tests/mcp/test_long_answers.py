@@ -8,7 +8,7 @@ from sakuin.mcp.knowledge.tools import KnowledgeTools
 from sakuin.retrieval.tokens import estimated_tokens
 
 from tests.builders import a_page
-from tests.mcp.tool_answers import answer, call, said, size
+from tests.mcp.tool_answers import answer, call, pages, said
 from tests.worlds import Worlds
 
 SHORT, LONG = "二次方程式を解く方法", "とても長い、読む人が疲れてしまうほどの学習項目を説明する方法" * 5
@@ -30,18 +30,13 @@ def tools(a_world: Worlds, request: pytest.FixtureRequest) -> KnowledgeTools:
 @pytest.mark.parametrize("tools", [LONG, SHORT], indirect=True, ids=["long", "short"])
 def test_whole_results_that_fit_come_with_a_cursor_to_the_others(tools: KnowledgeTools, asked: dict[str, Any]) -> None:
     seen: list[dict[str, Any]] = []
-    cursor: dict[str, str] = {}
-    while True:
-        result = call(tools, "search_knowledge", **asked, **(cursor or {"top_k": 50}))
-        found = answer(result)
-        assert size(result) < 40_000
-        assert len(found["results"]) >= 5 or "next_cursor" not in found
-        seen += found["results"]
-        if "next_cursor" not in found:
-            break
-        assert found["truncated"].startswith(f"{len(seen)} of 50 results")
-        cursor = {"cursor": found["next_cursor"]}
-    assert "truncated" not in found
+    *parts, last = pages(tools, "search_knowledge", **asked, top_k=50)
+    for part in parts:
+        assert len(part["results"]) >= 5
+        seen += part["results"]
+        assert part["truncated"].startswith(f"{len(seen)} of 50 results")
+    seen += last["results"]
+    assert not {"truncated", "next_cursor"} & last.keys()
     assert len({hit["url"] for hit in seen}) == len(seen) == 50
     similarities = [hit["similarity"] for hit in seen]
     assert similarities == sorted(similarities, reverse=True)

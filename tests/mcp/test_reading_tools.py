@@ -10,7 +10,7 @@ from sakuin.mcp.knowledge.tools import KnowledgeTools
 from sakuin.retrieval.tokens import estimated_tokens
 
 from tests.emptied import emptied
-from tests.mcp.tool_answers import answer, call, said, size
+from tests.mcp.tool_answers import answer, call, pages, said, size
 from tests.worlds import World, Worlds
 
 POTS = """<html lang="en"><title>Pots</title><body><main><h1 id="pots">Pots</h1><p>What to do on a balcony.</p>
@@ -58,16 +58,6 @@ def world(a_world: Worlds, sql: psycopg.Connection) -> Iterator[World]:
         world.put(f"{name}.html", page.encode())
     yield world
     emptied(sql)
-
-
-def all_of(tools: KnowledgeTools, name: str, **arguments: Any) -> list[dict[str, Any]]:
-    """Returns the answers of a call and of its cursors."""
-    answers = [answer(call(tools, name, **arguments))]
-    while cursor := answers[-1]["next_cursor"]:
-        assert answers[-1]["truncated"]
-        answers.append(answer(call(tools, name, **arguments, cursor=cursor)))
-        assert len(answers) < 200
-    return answers
 
 
 def lines(found: dict[str, Any]) -> list[tuple[str, int]]:
@@ -152,7 +142,7 @@ def test_an_end_of_several_paths_is_refused_with_what_it_may_mean(tools: Knowled
 
 
 def test_each_part_of_a_page_has_the_fences_of_its_code(tools: KnowledgeTools) -> None:
-    answers = all_of(tools, "read_page", page="docs/code", max_tokens=100)
+    answers = pages(tools, "read_page", page="docs/code", max_tokens=100)
     assert len(answers) > 3
     assert all(each["text"].count("```") == 2 for each in answers)
     lines = [line for each in answers for line in each["text"].split("\n") if line.startswith("step(")]
@@ -166,9 +156,10 @@ def test_an_introduction_comes_with_the_beginning_of_what_is_below_it(tools: Kno
 
 @pytest.mark.parametrize(("page", "max_tokens"), [("docs/sails", 100), ("docs/sails", 4000), ("novel/long", 4000)])
 def test_the_parts_of_a_page_are_its_text_within_the_budget(tools: KnowledgeTools, page: str, max_tokens: int) -> None:
-    answers = all_of(tools, "read_page", page=page, max_tokens=max_tokens)
+    answers = pages(tools, "read_page", page=page, max_tokens=max_tokens)
     assert all(estimated_tokens(each["text"]) <= max_tokens for each in answers)
     text = "".join("".join(each["text"].split()) for each in answers)
+    assert all(each["truncated"] for each in answers[:-1])
     if page == "novel/long":
         assert text.endswith("##Long{#def-long}" + "長い文。" * 9_000)
     else:
@@ -177,7 +168,7 @@ def test_the_parts_of_a_page_are_its_text_within_the_budget(tools: KnowledgeTool
 
 def lines_of(tools: KnowledgeTools, **arguments: Any) -> list[str]:
     """Returns the lines that a call and its cursors read, where a line that did not fit goes on in the next answer."""
-    first, *others = all_of(tools, "read_page", **arguments)
+    first, *others = pages(tools, "read_page", **arguments)
     text = first["text"]
     for each in others:
         text += ("\n" if each["line"] > first["line"] + text.count("\n") else "") + each["text"]
@@ -265,10 +256,10 @@ def test_text_is_found_in_filtered_pages(tools: KnowledgeTools, arguments: dict[
 
 
 def test_a_cursor_reaches_every_line_once_in_the_order_of_the_pages(tools: KnowledgeTools) -> None:
-    answers = all_of(tools, "find_text", text="l", max_tokens=100)
+    answers = pages(tools, "find_text", text="l", max_tokens=100)
     places = [(place["id"], place["line"]) for each in answers for place in each["places"]]
     assert len(places) == len(set(places))
-    whole = all_of(tools, "find_text", text="l", max_tokens=4000)
+    whole = pages(tools, "find_text", text="l", max_tokens=4000)
     assert places == [(place["id"], place["line"]) for each in whole for place in each["places"]]
     assert {id for id, _ in places} > {f"docs/sails#rule-{n}" for n in range(1, 31)}
 
@@ -276,7 +267,7 @@ def test_a_cursor_reaches_every_line_once_in_the_order_of_the_pages(tools: Knowl
 def test_a_scan_ends_after_its_time_and_says_what_is_left(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sakuin.knowledge.postgres_search._SCAN_SECONDS", 0.0)
     tools = KnowledgeTools(world, ReadKnowledge(world.client, ""))
-    answers = all_of(tools, "find_text", text="Water daily")
+    answers = pages(tools, "find_text", text="Water daily")
     concepts = answer(call(tools, "list_concepts"))["concepts"]
     assert sum(each["read"] for each in answers) == len(concepts)
     assert max(each["read"] for each in answers) == 1
@@ -361,7 +352,7 @@ def test_links_have_their_addresses_where_a_text_is_read_and_none_where_it_is_co
 
 
 def test_a_text_is_not_cut_in_an_address(tools: KnowledgeTools) -> None:
-    parts = [each["text"] for each in all_of(tools, "read_page", page="docs/links", max_tokens=300)]
+    parts = [each["text"] for each in pages(tools, "read_page", page="docs/links", max_tokens=300)]
     assert len(parts) > 9
     assert sum(part.count("](<https://site.example/docs/x/") for part in parts) == 99
     assert [part.count("](<") for part in parts] == [part.count(">)") for part in parts]

@@ -26,5 +26,20 @@ def said(result: CallToolResult) -> str:
     return content.text
 
 
+def pages(tools: KnowledgeTools, name: str, **arguments: Any) -> list[dict[str, Any]]:
+    """Returns the answers of a call and of its cursors; each is of a size that agents take."""
+    found: list[dict[str, Any]] = []
+    while True:
+        result = call(tools, name, **arguments)
+        assert size(result) < 40_000
+        found.append(answer(result))
+        if not found[-1].get("next_cursor"):
+            return found
+        assert len(found) < 200
+        arguments["cursor"] = found[-1]["next_cursor"]
+        # The cursor has it.
+        arguments.pop("top_k", None)
+
+
 def size(result: CallToolResult) -> int:
     return len(result.model_dump_json(by_alias=True, exclude_none=True).encode())
