@@ -1,22 +1,17 @@
-"""A client of MCP endpoints over the published SDK: its answers are those that an agent gets."""
+"""A client of MCP endpoints. They keep no sessions: a request needs no handshake, and has one JSON answer."""
 
-import logging
-from collections.abc import Awaitable, Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any, TypeVar
+from typing import Any
 
-import anyio
-import httpx2
-from mcp import Client, MCPError
-from mcp.client.streamable_http import streamable_http_client
-from mcp_types import INVALID_PARAMS, CallToolResult, TextContent
-from sakuin.errors import Invalid, Misconfigured, SakuinError, Unavailable
+import httpx
+from sakuin.errors import Invalid, Misconfigured, Unavailable
 
 from sakuin_cli.rest import no_answer
 
-_Answer = TypeVar("_Answer")
-
-_TIMEOUT = httpx2.Timeout(35.0, connect=5.0)
+REVISION = "2025-06-18"
+# The protocol's code for an unknown tool. Wrong arguments of a tool are an answer with `isError`.
+_INVALID_PARAMS = -32602
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +20,7 @@ class AgentClient:
 
     url: str
     key: str = field(repr=False)
+    seconds: float = 35.0
 
     def call(self, tool: str, arguments: Mapping[str, object]) -> Mapping[str, Any]:
         """Calls a tool and returns its structured answer; arguments that are None are not sent.
@@ -32,7 +28,11 @@ class AgentClient:
         An error of the tool is `Invalid` with the tool's message.
         """
         given = {name: value for name, value in arguments.items() if value is not None}
-        return _answer(tool, anyio.run(self._within, lambda client: client.call_tool(tool, given)))
+        result = self._result("tools/call", {"name": tool, "arguments": given})
+        if result.get("isError"):
+            raise Invalid("\n".join(item["text"] for item in result["content"]) or f"{tool} failed without a message")
+        answer: Mapping[str, Any] = result["structuredContent"]
+        return answer
 
     def pages(self, tool: str, arguments: Mapping[str, object]) -> Iterator[Mapping[str, Any]]:
         """Calls a tool as `call` does, and again with each `next_cursor`; yields the answers."""
@@ -46,60 +46,27 @@ class AgentClient:
 
     def searches(self) -> list[str]:
         """Returns the names of the tools that take a `query`."""
-        listed = anyio.run(self._within, lambda client: client.list_tools())
-        return [tool.name for tool in listed.tools if "query" in tool.input_schema.get("properties", {})]
+        tools = self._result("tools/list", {})["tools"]
+        return [tool["name"] for tool in tools if "query" in tool["inputSchema"].get("properties", {})]
 
-    async def _within(self, ask: Callable[[Client], Awaitable[_Answer]]) -> _Answer:
-        # The transport logs the errors that it raises.
-        logging.getLogger("mcp").setLevel(logging.CRITICAL)
-        statuses: list[int] = []
-
-        async def remember(response: httpx2.Response) -> None:
-            # The SDK reports a rejected request as a failed handshake; only the status gives the reason.
-            statuses.append(response.status_code)
-
+    def _result(self, method: str, params: Mapping[str, object]) -> dict[str, Any]:
+        headers = {"Accept": "application/json, text/event-stream", "MCP-Protocol-Version": REVISION}
+        request = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
         try:
-            async with (
-                httpx2.AsyncClient(
-                    headers={"Authorization": f"Bearer {self.key}"},
-                    timeout=_TIMEOUT,
-                    event_hooks={"response": [remember]},
-                ) as http,
-                Client(streamable_http_client(self.url, http_client=http)) as client,
-            ):
-                return await ask(client)
-        # The SDK's task groups wrap errors.
-        except* (MCPError, httpx2.HTTPError, OSError, TimeoutError) as errors:
-            error = next(_leaves(errors))
-            failure = self._error_of(error, statuses[-1] if statuses else None)
-        raise failure
-
-    def _error_of(self, error: BaseException, status: int | None) -> SakuinError:
-        if status in (401, 403):
-            return Misconfigured("The key is not valid. Correct SAKUIN_API_KEY; `sakuin up` writes it to its env file")
-        if status in (404, 405):
-            return Misconfigured(f"There is no MCP endpoint at {self.url}. Correct SAKUIN_URL")
-        if status is not None and status >= 500:
-            return Unavailable(f"Sakuin could not answer ({status}). Try again in a moment")
-        if isinstance(error, MCPError):
-            # The protocol's code for an unknown tool. Wrong arguments of a tool are an answer with `isError`.
-            where = f". {self.url} does not have it: `sakuin mcp list` shows what has, `sakuin mcp bind` adds it"
-            return Invalid(error.message + (where if error.code == INVALID_PARAMS else ""))
-        return Unavailable(no_answer(self.url))
-
-
-def _leaves(error: BaseException) -> Iterator[BaseException]:
-    if isinstance(error, BaseExceptionGroup):
-        for inner in error.exceptions:
-            yield from _leaves(inner)
-    else:
-        yield error
-
-
-def _answer(tool: str, result: CallToolResult) -> Mapping[str, Any]:
-    text = "\n".join(item.text for item in result.content if isinstance(item, TextContent))
-    if result.is_error:
-        raise Invalid(text or f"{tool} failed without a message")
-    if not isinstance(result.structured_content, dict):
-        raise Invalid(f"{tool} returned no structured answer")
-    return result.structured_content
+            headers["Authorization"] = f"Bearer {self.key}"
+            answer = httpx.post(self.url, json=request, headers=headers, timeout=self.seconds)
+            if answer.status_code in (401, 403):
+                advice = "Correct SAKUIN_API_KEY; `sakuin up` writes it to its env file"
+                raise Misconfigured(f"The key is not valid. {advice}")
+            if answer.status_code >= 500:
+                raise Unavailable(f"Sakuin could not answer ({answer.status_code}). Try again in a moment")
+            body: dict[str, Any] = answer.json()
+            if error := body.get("error"):
+                where = f". {self.url} does not have it: `sakuin mcp list` shows what has, `sakuin mcp bind` adds it"
+                raise Invalid(error["message"] + (where if error["code"] == _INVALID_PARAMS else ""))
+            result: dict[str, Any] = body["result"]
+        except httpx.TransportError as error:
+            raise Unavailable(no_answer(self.url)) from error
+        except (ValueError, LookupError, TypeError, AttributeError) as error:
+            raise Misconfigured(f"There is no MCP endpoint at {self.url}. Correct SAKUIN_URL") from error
+        return result

@@ -32,20 +32,6 @@ def deployment_of(settings: "CommandSettings") -> "DeploymentClient":
     return DeploymentClient(session(url, key), settings.tools_mcp_url.rstrip("/").rpartition("/")[2])
 
 
-def settings_if_any(data: Path | None) -> "CommandSettings":
-    """Reads the settings of a command that also works without a deployment."""
-    import os
-
-    from sakuin.errors import Misconfigured
-
-    from sakuin_cli.settings import CommandSettings
-
-    try:
-        return CommandSettings.load(data)
-    except Misconfigured:
-        return CommandSettings.read(os.environ)
-
-
 def deployment(data: Path | None) -> "DeploymentClient":
     """Returns a client of the deployment of the current command."""
     return deployment_of(settings_of(data))

@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from threading import Event, Thread
+from math import inf
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import typer
@@ -23,10 +23,8 @@ Part = str | tuple[str, str]
 # The phase, how much of it is done, the total (None if unknown).
 OnProgress = Callable[[str, int, int | None], None]
 
-# Without a terminal, one line each ten seconds tells that a command is alive.
+# Without a terminal, a line tells so often how much is done.
 LINE_SECONDS = 10.0
-
-_WAITING = "Waiting for the answer …"
 # How many lines a question lists.
 _LINES = 20
 
@@ -110,42 +108,27 @@ class Terminal:
         times = (TimeRemainingColumn(), "left,", TimeElapsedColumn(), "so far")
         columns = ("{task.description:>10}", BarColumn(), MofNCompleteColumn(), *times)
         shown = console.is_terminal and not self.as_json
-        with (
-            Progress(*columns, console=console, transient=True, disable=not shown) as progress,
-            self._lines(console, lambda: ", ".join(map(_state, progress.tasks))),
-        ):
+        next_line = inf if shown or self.as_json else time.monotonic() + LINE_SECONDS
+
+        def update(phase: str, done: int, total: int | None) -> None:
+            nonlocal next_line
+            progress.update(bars[phase], completed=done, total=total)
+            if time.monotonic() > next_line:
+                next_line = time.monotonic() + LINE_SECONDS
+                console.print(", ".join(map(_state, progress.tasks)), soft_wrap=True)
+
+        with Progress(*columns, console=console, transient=True, disable=not shown) as progress:
             bars = {phase: progress.add_task(phase, total=None) for phase in phases}
-            yield lambda phase, done, total: progress.update(bars[phase], completed=done, total=total)
+            yield update
 
     @contextmanager
     def waiting(self) -> Iterator[None]:
-        """Shows that the block waits for an answer; without a terminal as `progress` does."""
+        """Shows on a terminal that the block waits for an answer."""
         from rich.console import Console
 
         console = Console(stderr=True)
-        shown = console.is_terminal and not self.as_json
-        with self._lines(console, lambda: _WAITING), console.status(_WAITING) if shown else nullcontext():
+        with console.status("Waiting for the answer …") if not self.as_json and console.is_terminal else nullcontext():
             yield
-
-    @contextmanager
-    def _lines(self, console: "Console", text: Callable[[], str]) -> Iterator[None]:
-        """Prints a line each ten seconds while the block runs, if `console` is no terminal; none for a program."""
-        if self.as_json or console.is_terminal:
-            yield
-            return
-        ended, began = Event(), time.monotonic()
-
-        def write() -> None:
-            while not ended.wait(LINE_SECONDS):
-                console.print(f"{text()}, {time.monotonic() - began:.0f} s", soft_wrap=True)
-
-        thread = Thread(target=write)
-        thread.start()
-        try:
-            yield
-        finally:
-            ended.set()
-            thread.join()
 
 
 def _state(task: "Task") -> str:

@@ -13,6 +13,7 @@ import httpx
 from rich.console import Console
 from rich.text import Text
 from sakuin.errors import SakuinError
+from sakuin_cli.agent import AgentClient
 from sakuin_cli.commands.search import show_answer
 from sakuin_cli.connections import deployment_of
 from sakuin_cli.settings import CommandSettings
@@ -28,8 +29,6 @@ from sakuin_local.vendors import VectorSource
 
 QUESTION = "二次方程式を公式で解きたい"
 SHOWN = 3
-# This revision needs no handshake: one request is a whole conversation.
-REVISION = "2025-06-18"
 # A function loads its code with its first call.
 FIRST_CALL_S = 90
 HOW_OFTEN_S = 0.2
@@ -127,7 +126,7 @@ class _Runs:
                 ends.set()
             progress.print("stopping …")
 
-    def _first_calls(self, stack: Stack, steps: Steps) -> dict[str, Any] | None:
+    def _first_calls(self, stack: Stack, steps: Steps) -> Mapping[str, Any] | None:
         """Waits until the functions and what is to be searched are there; returns the answer from the samples."""
         folder, options, check = self.folder, self.options, stack.programs.check
         api = steps.start("function api", lambda: _call(stack, "GET", "/healthz", expected=200))
@@ -189,22 +188,14 @@ def _projects(stack: Stack, folder: Path, *, samples: bool) -> None:
     write_settings(stack, folder, load_table(stack, folder, samples=samples))
 
 
-def _first_answer(stack: Stack, folder: Path) -> dict[str, Any]:
+def _first_answer(stack: Stack, folder: Path) -> Mapping[str, Any]:
     """Loads the samples and asks a first question, as an agent does."""
     samples.load(stack, folder)
-    tool = {"name": "search_knowledge", "arguments": {"query": QUESTION}}
-    headers = {
-        "Authorization": f"Bearer {stack.api_key}",
-        "Accept": "application/json, text/event-stream",
-        "MCP-Protocol-Version": REVISION,
-    }
-    request = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": tool}
-    answer = _call(stack, "POST", "/mcp", expected=200, json=request, headers=headers)
-    result = answer.json().get("result", {})
-    if result.get("isError", True):
-        raise LocalError(f"the first search failed: {answer.text[:1000]}\nsee logs/emulator.log in the data folder")
-    structured: dict[str, Any] = result["structuredContent"]
-    return structured
+    try:
+        agent = AgentClient(f"{stack.url}/mcp", stack.api_key, FIRST_CALL_S)
+        return agent.call("search_knowledge", {"query": QUESTION})
+    except SakuinError as error:
+        raise LocalError(f"the first search failed: {error}\nsee logs/emulator.log in the data folder") from error
 
 
 def _call(stack: Stack, method: str, path: str, *, expected: int, **request: Any) -> httpx.Response:

@@ -1,12 +1,14 @@
 """`sakuin mcp`: endpoints with Search Tools for agents."""
 
+from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from sakuin_cli.connections import deployment, project_of
 from sakuin_cli.options import DataOption, JsonOption, ProjectOption
-from sakuin_cli.terminal import Terminal, reporting_errors
+from sakuin_cli.terminal import reporting_errors
 
 if TYPE_CHECKING:
     from sakuin_cli.rest import Record
@@ -51,31 +53,25 @@ def list_(project: ProjectOption = None, as_json: JsonOption = False, data: Data
 @app.command()
 def bind(id: IdArgument, tool: ToolOption, as_json: JsonOption = False, data: DataOption = None) -> None:
     """Add Search Tools to an endpoint; their names must differ."""
-    with reporting_errors(as_json) as terminal:
-        client = deployment(data)
-        _show(terminal, [client.call("PUT", "mcps", id, "tools", one) for one in tool][-1])
+    _change(id, [("PUT", one) for one in tool], as_json, data)
 
 
 @app.command()
 def unbind(id: IdArgument, tool: ToolOption, as_json: JsonOption = False, data: DataOption = None) -> None:
     """Remove Search Tools from an endpoint."""
-    with reporting_errors(as_json) as terminal:
-        client = deployment(data)
-        _show(terminal, [client.call("DELETE", "mcps", id, "tools", one) for one in tool][-1])
+    _change(id, [("DELETE", one) for one in tool], as_json, data)
 
 
 @app.command()
 def disable(id: IdArgument, as_json: JsonOption = False, data: DataOption = None) -> None:
     """Disable an endpoint."""
-    with reporting_errors(as_json) as terminal:
-        _show(terminal, deployment(data).call("PATCH", "mcps", id, json={"status": "disabled"}))
+    _change(id, (), as_json, data, status="disabled")
 
 
 @app.command()
 def enable(id: IdArgument, as_json: JsonOption = False, data: DataOption = None) -> None:
     """Enable an endpoint again."""
-    with reporting_errors(as_json) as terminal:
-        _show(terminal, deployment(data).call("PATCH", "mcps", id, json={"status": "enabled"}))
+    _change(id, (), as_json, data, status="enabled")
 
 
 @app.command()
@@ -85,9 +81,16 @@ def rotate(id: IdArgument, as_json: JsonOption = False, data: DataOption = None)
         terminal.fields(_with_key(deployment(data).call("POST", "mcps", id, "rotate")))
 
 
-def _show(terminal: Terminal, endpoint: "Record") -> None:
-    shown = {"mcp_id": endpoint["id"], "status": endpoint["status"]}
-    terminal.fields({**shown, "tools": endpoint["tools"] if terminal.as_json else _names(endpoint)})
+def _change(id: str, tools: Sequence[tuple[str, str]], as_json: bool, data: Path | None, **members: str) -> None:
+    """Binds (PUT) and unbinds (DELETE) Search Tools, changes `members` of an endpoint, and prints it."""
+    with reporting_errors(as_json) as terminal:
+        client = deployment(data)
+        for method, tool in tools:
+            endpoint = client.call(method, "mcps", id, "tools", tool)
+        if members:
+            endpoint = client.call("PATCH", "mcps", id, json=members)
+        shown = {"mcp_id": endpoint["id"], "status": endpoint["status"]}
+        terminal.fields({**shown, "tools": endpoint["tools"] if as_json else _names(endpoint)})
 
 
 def _names(endpoint: "Record") -> str:

@@ -54,11 +54,6 @@ def questions_in(file: Path) -> tuple[list[Question], list[BadLine]]:
     return questions, bad
 
 
-def opened_by(file: Path) -> set[str]:
-    """Returns the ids that are answers of a question of a file; what is no question is left out."""
-    return {id for question in _checked(_items(file))[0] for id in question.gold or ()}
-
-
 def _items(file: Path) -> Iterator[tuple[int, Any]]:
     suffix = file.suffix.lower()
     if suffix in (".html", ".htm"):

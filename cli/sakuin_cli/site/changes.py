@@ -1,11 +1,10 @@
 """Uploads to the library and deletions from it, until the index has applied them."""
 
-import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from sakuin.errors import Misconfigured, SakuinError, Unavailable, waiting_for
+from sakuin.errors import Misconfigured, SakuinError, Unavailable
 from sakuin.knowledge.learns.authored import learns_keys, parse_learns
 from sakuin.knowledge.names import LEARNS_FILE, material_of_key
 
@@ -26,7 +25,6 @@ if TYPE_CHECKING:
 Waiting = dict[str, Mapping[str, tuple[str, ...]]]
 
 _UPLOADS_AT_ONCE, _UPLOADS_A_REQUEST = 8, 100
-_LATELY_SECONDS = 60.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,37 +161,18 @@ def _with_results(
     client: "DeploymentClient", changes: Sequence[Change], seconds: float, phase: str, on_progress: OnProgress
 ) -> list[Change]:
     versions = [(one.key, one.version_id) for one in changes if one.key and one.version_id]
-    began, times = time.monotonic(), [0.0]
-
-    def show(count: int) -> None:
-        times.extend([time.monotonic() - began] * (count + 1 - len(times)))
-        on_progress(phase, count, len(versions))
-
-    results = await_upload_results(client, versions, poll(seconds), on_progress=show)
+    results = await_upload_results(
+        client, versions, poll(seconds), on_progress=lambda count: on_progress(phase, count, len(versions))
+    )
     late = sorted(set(versions) - results.keys())
-    reasons = _waiting_reasons(client, late, times, time.monotonic() - began) if late else {}
+    reasons = client.upload_results(late)[1] if late else {}
     after: list[Change] = []
     for one in changes:
         if result := results.get((one.key or "", one.version_id or "")):
             one = replace(one, outcome=result["outcome"], reason=result["reason"])
         elif one.outcome == "pending":
             missing = "still searchable" if one.path is None else "not searchable" if one.material else "not applied"
-            reason = reasons.get(one.key or "", f"{missing} after {seconds:g} s; see `sakuin status`")
-            one = replace(one, reason=reason)
+            reason = reasons.get(one.key or "", f"{missing} after {seconds:g} s")
+            one = replace(one, reason=f"{reason}; see `sakuin status`")
         after.append(one)
     return after
-
-
-def _waiting_reasons(
-    client: "DeploymentClient", versions: Sequence[tuple[str, str]], times: Sequence[float], seconds: float
-) -> dict[str, str]:
-    """Returns by key why files have no result yet. `times` are those of the results, from 0.
-
-    Of a file that waits for a worker, the time that is left is estimated from the results, if there was one lately.
-    """
-    reasons: dict[str, str] = {}
-    if len(times) > 1 and seconds - times[-1] < _LATELY_SECONDS:
-        left = waiting_for("embeddings", times[-1] / (len(times) - 1) * len(versions))
-        reasons = dict.fromkeys((key for key, _ in versions), left)
-    reasons |= client.upload_results(versions)[1]
-    return {key: f"{reason}; see `sakuin status`" for key, reason in reasons.items()}

@@ -10,26 +10,21 @@ import typer
 from sakuin.errors import Invalid
 
 CONFIG_FILE = "sakuin.toml"
-GOLDEN_FILE = "golden.jsonl"
 
 
 @dataclass(frozen=True, slots=True)
 class Site:
-    """The files or folders to push, their folder in the library, and the golden questions about them, if any.
-
-    `description` is that of their folder; None if the file does not say one.
-    """
+    """The files or folders to push and their folder in the library, with its description if the file says one."""
 
     paths: tuple[Path, ...]
     prefix: str
-    golden: Path | None = None
     description: str | None = None
 
 
 def site_of(paths: Sequence[Path] | None, prefix: str) -> Site:
     """Returns the named paths; without any, those of the `sakuin.toml` here or in a parent folder."""
     if paths:
-        return Site(tuple(paths), prefix, _golden(*paths, Path.cwd()))
+        return Site(tuple(paths), prefix)
     file = config_file(Path.cwd())
     if file is None:
         raise typer.BadParameter(f"Name a folder of built pages, or run `sakuin init` to write {CONFIG_FILE}")
@@ -40,7 +35,7 @@ def site_of(paths: Sequence[Path] | None, prefix: str) -> Site:
     built = file.parent / pages
     if not built.is_dir():
         raise Invalid(f"{built} does not exist: build the site first, or correct `pages` in {file}")
-    return Site((built,), prefix or stored, _golden(file.parent, built), description)
+    return Site((built,), prefix or stored, description)
 
 
 def index_of(folder: Path) -> str:
@@ -63,9 +58,3 @@ def _read(file: Path) -> dict[str, Any]:
         return tomllib.loads(file.read_text("utf-8"))
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise Invalid(f"{file} cannot be read: {error}") from error
-
-
-def _golden(*folders: Path) -> Path | None:
-    """Returns the golden questions in the first of the folders that has some."""
-    files = (folder / GOLDEN_FILE for folder in folders)
-    return next((file for file in files if file.is_file()), None)

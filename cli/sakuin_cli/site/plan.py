@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Literal
 
 from sakuin.errors import Invalid, SakuinError
 from sakuin.knowledge.learns.authored import LearnsFile, parse_learns
-from sakuin.knowledge.names import LEARNS_FILE, OWN_FOLDER, SYNONYMS_FILE, chunk_id, material_of_key
+from sakuin.knowledge.names import LEARNS_FILE, OWN_FOLDER, SYNONYMS_FILE, material_of_key
 from sakuin.language.unicode_text import nfc
 
 from sakuin_cli.files import read_bytes
@@ -93,33 +93,22 @@ def plan_of(
         refused,
         gone,
         frozenset(staying.values()) | {page.material or "" for page in uploads.pages},
-        (*_same_bytes(uploads, tags, stored, staying), *_same_names(uploads, site, materials), *missing),
+        (*_same_names(uploads, site, materials), *missing),
     )
 
 
-def losses_of(
-    client: "DeploymentClient", pages: Sequence[Upload], box_selectors: Sequence[str], golden: Collection[str] = ()
-) -> dict[str, str]:
-    """Returns by key what the index would lose, for pages that lose many explanations or all `golden` ones.
-
-    `golden` are the ids that golden questions open.
-    """
+def losses_of(client: "DeploymentClient", pages: Sequence[Upload], box_selectors: Sequence[str]) -> dict[str, str]:
+    """Returns by key what the index would lose, for pages that lose many explanations."""
     indexed = client.indexed([page.material or "" for page in pages]) if pages else {}
     losses: dict[str, str] = {}
     for page in pages:
-        known = indexed.get(page.material or "")
-        if known is None:
-            continue
-        opened = {chunk.anchor for chunk in known if chunk_id(page.material or "", chunk.anchor) in golden}
+        known = indexed.get(page.material or "", ())
         # The index keeps what it has of a page that cannot be read.
-        if (len(known) < _MANY and not opened) or isinstance(new := local_page(page.path, box_selectors), str):
+        if len(known) < _MANY or isinstance(new := local_page(page.path, box_selectors), str):
             continue
         kept = {one.anchor for one in new.explanations}
         lost = [f"#{chunk.anchor}" for chunk in known if chunk.anchor not in kept]
-        if opened and opened.isdisjoint(kept):
-            links = first_of([f"#{anchor}" for anchor in sorted(opened)], _MANY)
-            losses[page.key] = f"{page.material} would lose every link that golden questions open: {links}"
-        elif len(lost) >= _MANY and len(lost) > _PART * len(known):
+        if len(lost) >= _MANY and len(lost) > _PART * len(known):
             share = f"{len(lost)} of its {len(known)} explanations"
             losses[page.key] = f"{page.material} would lose {share}: {first_of(lost, _MANY)}"
     return losses
@@ -198,21 +187,6 @@ def _missing(keys: Sequence[str]) -> list[str]:
 def _top(key: str, folder: str) -> str:
     """Returns the first folder of a key below `folder`, empty for a page directly there."""
     return key.removeprefix(folder).rpartition("/")[0].partition("/")[0]
-
-
-def _same_bytes(
-    uploads: Uploads, tags: Mapping[str, str], stored: Mapping[str, str], library: Mapping[str, str]
-) -> list[str]:
-    """Returns a warning for each uploaded page that has other names, too."""
-    pages = {page.key: page.material or "" for page in uploads.pages if page.key in tags}
-    names: dict[str, set[str]] = {}
-    for key, material in library.items():
-        if nfc(key) not in pages:
-            names.setdefault(stored[key], set()).add(material)
-    for key, material in pages.items():
-        names.setdefault(tags[key], set()).add(material)
-    same = (sorted(names[tag]) for tag in dict.fromkeys(tags[key] for key in pages))
-    return [f"{' and '.join(some)} are the same page: keep one of them" for some in same if len(some) > 1]
 
 
 def _same_names(uploads: Uploads, site: Site, library: Mapping[str, str]) -> list[str]:

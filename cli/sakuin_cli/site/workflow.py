@@ -4,8 +4,6 @@ import json
 import shlex
 from pathlib import Path
 
-from sakuin_cli.site.config import GOLDEN_FILE
-
 WORKFLOW = Path(".github/workflows/sakuin.yml")
 # The folders that site generators build into.
 _BUILT = ("_site", "public", "dist", "build", "site", "_build/html", "docs/_build/html", "html", "www")
@@ -46,7 +44,7 @@ def workflow_text(pages: str, prefix: str, build: str) -> str:
     )
     return templates.get_template("workflow.yml").render(
         build=json.dumps(build, ensure_ascii=False),
-        golden=GOLDEN_FILE,
+        golden="golden.jsonl",
         pages=shlex.quote(pages),
         prefix=shlex.quote(prefix) if prefix else "",
     )

@@ -206,7 +206,7 @@ def test_errors_say_what_to_do(annotate: Annotate, tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("x")
     nothing = annotate(".")
     assert (nothing.exit_code, nothing.stdout) == (1, "")
-    assert nothing.stderr.startswith("sakuin: There is no source of a page in .: name a folder with .html")
+    assert nothing.stderr.startswith("sakuin: There is no page in .: name a folder of .html or .md files")
     (tmp_path / "a.html").write_text("x")
     assert "is not a CSS selector" in annotate(".", SAKUIN_BOX_SELECTORS="[[").stderr
 

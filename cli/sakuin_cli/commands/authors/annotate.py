@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from sakuin.errors import Invalid, UnreadablePage
+from sakuin.errors import UnreadablePage
 
 from sakuin_cli.files import read_bytes, write_bytes
 from sakuin_cli.options import JsonOption
@@ -51,13 +51,11 @@ def annotate(
 
 def _sources(paths: Sequence[Path]) -> list[str]:
     """Returns the files that may have boxes, each once."""
-    from sakuin_cli.site.uploads import HTML, MARKDOWN, files_below, is_page
+    from sakuin_cli.site.uploads import files_below, is_page, no_page_in
 
     found = {Path(path).resolve(): path for root in paths for path, _ in files_below(root) if is_page(path)}
     if not found:
-        where = ", ".join(path.as_posix() for path in paths)
-        suffixes = ", ".join((*HTML, *MARKDOWN))
-        raise Invalid(f"There is no source of a page in {where}: name a folder with {suffixes} files")
+        raise no_page_in(paths)
     return list(found.values())
 
 

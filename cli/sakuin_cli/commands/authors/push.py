@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from sakuin.errors import Invalid
 
 from sakuin_cli.connections import library_of, settings_of
 from sakuin_cli.options import DataOption, JsonOption, PathsArgument, PrefixOption, TimeoutOption, check_paths
@@ -32,10 +31,7 @@ def push(
         ),
     ] = False,
     yes: Annotated[
-        bool,
-        typer.Option(
-            "--yes", help="Delete, and push pages that lose many explanations or all golden ones, without a question."
-        ),
+        bool, typer.Option("--yes", help="Delete, and push pages that lose many explanations, without a question.")
     ] = False,
     replace: Annotated[
         bool, typer.Option("--replace", help="Let a learns.yml or synonyms.yml drop entries of the one in the library.")
@@ -89,8 +85,7 @@ def push_plan(
 ) -> "Document":
     """Uploads what the plan accepts, then deletes what is gone, and waits at most `seconds` for the index.
 
-    `began` is when the push did, on the monotonic clock. Asks before, if pages would lose many explanations, or every
-    link that golden questions open.
+    `began` is when the push did, on the monotonic clock. Asks before, if pages would lose many explanations.
     """
     from sakuin_cli.site.changes import await_learns, not_uploaded, push_files, remove_keys
     from sakuin_cli.site.report import push_document
@@ -124,17 +119,14 @@ def plan_push(
 ) -> "Plan":
     """Compares the files of a site with the library; raises `Invalid` if there are none, and the site is not `whole`.
 
-    With `lose`, pages may lose many explanations, or every link that golden questions open.
+    With `lose`, pages may lose many explanations.
     """
-    from sakuin_cli.evaluation.questions import opened_by
     from sakuin_cli.site.plan import losses_of, plan_of
-    from sakuin_cli.site.uploads import uploads_below
+    from sakuin_cli.site.uploads import no_page_in, uploads_below
 
     uploads = uploads_below(site.paths, folder=site.prefix, material_prefix=library.prefix)
     if not uploads.files and not uploads.clashes and not whole:
-        where = ", ".join(path.as_posix() for path in site.paths)
-        raise Invalid(f"There is no page and no learns.yml in {where}: name a folder of .html or .md files")
+        raise no_page_in(site.paths)
     plan = plan_of(library, uploads, site, replacing=replace, deleting=delete, whole=whole)
     changed = [page for page in plan.accepted.pages if plan.states[page.key] == "changed" and not lose]
-    golden = opened_by(site.golden) if site.golden and changed else set()
-    return dataclasses.replace(plan, losses=losses_of(library.client, changed, box_selectors, golden))
+    return dataclasses.replace(plan, losses=losses_of(library.client, changed, box_selectors))

@@ -1,5 +1,6 @@
 """`sakuin validate` and `learns`: findings about the pages in the bucket or on this machine."""
 
+import os
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import asdict
@@ -9,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from sakuin.knowledge.page import Words
 
-from sakuin_cli.connections import deployment_of, settings_if_any, settings_of
+from sakuin_cli.connections import deployment_of, settings_of
 from sakuin_cli.options import DataOption, FolderArgument, JsonOption, PrefixOption, StrictOption, check_paths
 from sakuin_cli.terminal import OnProgress, Terminal, counted, first_of, reporting_errors
 
@@ -43,13 +44,14 @@ def validate(
 
     Without PATH it checks the uploaded pages, with --prefix those of one folder.
     """
+    from sakuin_cli.settings import CommandSettings
     from sakuin_cli.site.uploads import folder_path, no_page_in, uploads_below
 
     check_paths(paths or ())
     if offline and not paths:
         raise typer.BadParameter("It needs PATH", param_hint="--offline")
     with reporting_errors(as_json) as terminal:
-        settings = settings_if_any(data) if offline else settings_of(data)
+        settings = CommandSettings.read(os.environ) if offline else settings_of(data)
         client = None if offline else deployment_of(settings)
         with terminal.progress("checked") as on_progress:
             if paths:
