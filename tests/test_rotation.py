@@ -1,98 +1,68 @@
 """Each key and secret is replaced while the real function `mcp` answers: over Secrets Manager, PostgREST, Postgres."""
 
-import json
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import boto3
-import psycopg
 import pytest
 from aws_lambda_powertools.utilities import parameters
 from aws_lambda_powertools.utilities.parameters.constants import DEFAULT_PROVIDERS
-from moto import mock_aws
 from sakuin.platform.keys import hash_of_key, new_key
 from sakuin.platform.secrets import Secrets, search_secret
-from sakuin.platform.supabase.client import call, connected
-from sakuin.wiring import mcp
-from sakuin.wiring.clients import Clients
 from sakuin_cli.deployment_keys import DeploymentKeys, StoredSecret
 from sakuin_local.supabase.database import Database
-from sakuin_local.supabase.tokens import Keys
 
-from tests.environment import ENVIRONMENT
-from tests.events import Context, event
+from tests.isolation.stack import Stack, stack_of
 from tests.wiring.test_settings import SECRET as MEMBERS
-
-NAME = "sakuin/prod"
 
 
 @dataclass
 class Worker:
     """A worker of the function `mcp`, which remembers for itself what it has read of the secret."""
 
-    environment: dict[str, str]
+    stack: Stack
     read: dict[Any, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.remembers()
-        self.handler = mcp.handler(Clients.of(self.environment, "Search"))
+        self.stack = replace(self.stack, mcp=self.stack.functions.mcp())
 
     def remembers(self) -> None:
         """From now on this one runs: Powertools keeps what was read for a whole process."""
         DEFAULT_PROVIDERS["secrets"] = parameters.SecretsProvider()
         DEFAULT_PROVIDERS["secrets"].store = self.read
 
-    def status(self, key: str, path: str = "/mcp") -> int:
-        """What a `tools/list` is answered with."""
+    def status(self, key: str, endpoint: str | None) -> int:
+        """Returns the status of the answer to a `tools/list`."""
         self.remembers()
-        asked = event("mcp.list_tools")
-        asked["headers"]["authorization"] = f"Bearer {key}"
-        asked["rawPath"] = asked["requestContext"]["http"]["path"] = path
-        return int(self.handler(asked, Context())["statusCode"])
+        return self.stack.rpc(endpoint, "tools/list", key).status
 
 
 @dataclass
 class Deployment:
     """The function `mcp` as it is deployed, with two workers, and the operator who replaces its keys."""
 
+    stack: Stack
     workers: tuple[Worker, Worker]
     keys: DeploymentKeys
-    database: Database
 
     def five_minutes_pass(self) -> None:
         for worker in self.workers:
             worker.read.clear()
 
-    def status(self, key: str, path: str = "/mcp") -> int:
-        """What both workers say."""
-        (said,) = {worker.status(key, path) for worker in self.workers}
-        return said
-
-    def call(self, function: str, **arguments: Any) -> Any:
-        client = connected(self.database.rest_url, self.database.service_key)
-        return call(client, function, {f"p_{name}": value for name, value in arguments.items()})
-
-    def endpoint(self, key: str) -> str:
-        project = self.call("create_project", name="p")["id"]
-        key_hash = hash_of_key(key)
-        made = self.call("create_mcp", project=project, name="e", key_hash=key_hash, tools=[])
-        return str(made["id"])
+    def status(self, key: str, endpoint: str | None = None) -> int:
+        """Returns the status that both workers answer with."""
+        (status,) = {worker.status(key, endpoint) for worker in self.workers}
+        return status
 
 
 @pytest.fixture
-def deployment(database: Database) -> Iterator[Deployment]:
-    with mock_aws():
-        client = boto3.client("secretsmanager")
-        members = {"openai_api_key": "sk", "supabase_search_key": Keys(database.jwt_secret).search}
-        name = search_secret(NAME)
-        client.create_secret(Name=name, SecretString=json.dumps({**members, "knowledge_key_hashes": []}))
-        parameters.clear_caches()
-        environment = {**ENVIRONMENT, "SUPABASE_URL": database.rest_url, "SECRET_NAME": name}
-        keys = DeploymentKeys({"knowledge": StoredSecret(client, name)})
-        yield Deployment((Worker(environment), Worker(environment)), keys, database)
+def deployment(database: Database, stand_in: str) -> Iterator[Deployment]:
+    with stack_of(database, stand_in) as stack:
+        secret = StoredSecret(boto3.client("secretsmanager"), search_secret(stack.secret))
+        yield Deployment(stack, (Worker(stack), Worker(stack)), DeploymentKeys({"knowledge": secret}))
         DEFAULT_PROVIDERS.pop("secrets")
-        parameters.clear_caches()
 
 
 def test_an_api_key_is_replaced_without_a_moment_when_none_opens(deployment: Deployment) -> None:
@@ -113,22 +83,18 @@ def test_a_new_key_of_the_library_opens_at_a_worker_that_has_read_the_secret_bef
     assert (deployment.status(key), deployment.status(old)) == (200, 200)
 
 
-def test_an_endpoint_s_key_is_replaced_with_an_overlap(deployment: Deployment, database: Database) -> None:
-    deployment.keys.create("knowledge")
-    deployment.five_minutes_pass()
-    key, fresh = new_key(), new_key()
-    endpoint = deployment.endpoint(key)
-    wanted = hash_of_key(fresh)
-    deployment.call("rotate_mcp", mcp=endpoint, key_hash=wanted, overlap_seconds=60)
-    path = f"/mcp/{endpoint}"
-    assert (deployment.status(key, path), deployment.status(fresh, path)) == (200, 200)
-    with psycopg.connect(database.dsn_postgres, autocommit=True) as sql:
-        sql.execute("update mcp set previous_key_until = now() where id = %s", (endpoint,))
-    assert (deployment.status(key, path), deployment.status(fresh, path)) == (401, 200)
+def test_an_endpoint_s_key_is_replaced_with_an_overlap(deployment: Deployment) -> None:
+    tables, (key, fresh) = deployment.stack.workers, (new_key(), new_key())
+    endpoint = tables.endpoint()
+    for made, seconds in ((key, 0), (fresh, 60)):
+        tables.call("rotate_mcp", mcp=endpoint, key_hash=hash_of_key(made), overlap_seconds=seconds)
+    assert (deployment.status(key, endpoint), deployment.status(fresh, endpoint)) == (200, 200)
+    deployment.stack.sql.execute("update mcp set previous_key_until = now() where id = %s", (endpoint,))
+    assert (deployment.status(key, endpoint), deployment.status(fresh, endpoint)) == (401, 200)
 
 
 def secrets(**members: object) -> Secrets:
-    return Secrets.read({**MEMBERS, **members}, NAME)
+    return Secrets.read({**MEMBERS, **members}, "sakuin/prod")
 
 
 @pytest.mark.parametrize("value", ["a string", [""], [5], None])

@@ -1,6 +1,5 @@
 """Two tenants in one stack."""
 
-from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from uuid import uuid4
@@ -67,28 +66,11 @@ def stand_in(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 
 @pytest.fixture(scope="package")
-def stack(
-    database_server: DatabaseServer, tmp_path_factory: pytest.TempPathFactory, stand_in: str, summary: set[str]
-) -> Iterator[Stack]:
+def stack(database_server: DatabaseServer, tmp_path_factory: pytest.TempPathFactory, stand_in: str) -> Iterator[Stack]:
     """One stack for all tests here that need no other settings; nothing else empties its database."""
     copy = database_server.copy(tmp_path_factory.mktemp("isolation"))
     with copy as database, stack_of(database, stand_in, RECORD_REFUSED_QUESTIONS="true") as open_stack:
-        counts = ", ".join(f"{count} {what}" for what, count in sorted(covered(open_stack).items()))
-        summary.add(f"isolation: 2 tenants, {counts}")
         yield open_stack
-
-
-def covered(stack: Stack) -> Counter[str]:
-    """The numbers of what is tried, from the product's own lists."""
-    paths = stack.ask("GET", "/openapi.json").json["paths"]
-    tools = stack.rpc(None, "tools/list", stack.knowledge_key).json["result"]["tools"]
-    catalog = {
-        "SQL functions": "select count(*) from pg_proc where pronamespace = 'public'::regnamespace",
-        "SQL tables and views": "select count(*) from pg_class where relnamespace = 'public'::regnamespace"
-        " and relkind in ('r', 'p', 'v', 'm', 'f')",
-    }
-    counts = {what: stack.sql.execute(query).fetchall()[0][0] for what, query in catalog.items()}
-    return Counter({"routes": sum(map(len, paths.values())), "tools of knowledge": len(tools), **counts})
 
 
 @pytest.fixture(scope="package")

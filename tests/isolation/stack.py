@@ -21,7 +21,7 @@ from tests.contracts.openai_server import OpenAIServer
 from tests.doubles.playground import api_handler
 from tests.emptied import emptied
 from tests.events import Context
-from tests.functions import functions_of
+from tests.functions import Functions, functions_of
 from tests.isolation.gateway import PUBLISHABLE, SEARCH, SECRET, Gateway, gateway
 from tests.worlds import TableWorld, world_of
 
@@ -58,13 +58,20 @@ class Stack:
     api: Handler
     mcp: Handler
     workers: TableWorld
-    openai: OpenAIServer
+    functions: Functions
     log: io.StringIO
-    # The name of the functions' secret.
-    secret: str
     knowledge_key: str
     admin_key: str
     answers: list[Answer] = field(default_factory=list)
+
+    @property
+    def openai(self) -> OpenAIServer:
+        return self.functions.openai
+
+    @property
+    def secret(self) -> str:
+        """The name of the functions' secret."""
+        return self.functions.secret
 
     @property
     def issuer(self) -> str:
@@ -143,8 +150,7 @@ def stack_of(database: Database, store: str, **settings: str) -> Iterator[Stack]
                 agents = functions.mcp()
                 rest = api_handler(functions.environ, agents)
                 workers = world_of(database, store)
-                of_vendors = workers, functions.openai
-                yield Stack(database, supabase, sql, rest, agents, *of_vendors, log, functions.secret, knowledge, admin)
+                yield Stack(database, supabase, sql, rest, agents, workers, functions, log, knowledge, admin)
 
 
 def _event(method: str, path: str, body: object, bearer: str | None, headers: dict[str, str]) -> dict[str, Any]:
