@@ -12,7 +12,6 @@ import pytest
 from sakuin.limits import Limits
 from sakuin.platform.openai.models import VENDORS, ModelFacts, model_facts
 from sakuin.platform.secrets import Secrets
-from sakuin_local.places import SCHEMA
 
 from benchmarks.__main__ import ALONE, ON_A_STACK
 from tests.test_specs import all_proofs
@@ -299,15 +298,6 @@ GUIDES = "\n".join(
 )
 
 
-SHELL = "\n".join(re.findall(r"```sh\n(.*?)```", GUIDES, re.DOTALL))
-
-
-def test_every_output_that_is_asked_for_is_one() -> None:
-    asked = set(re.findall(r"\$\(out (\w+)\)", GUIDES))
-    assert asked
-    assert asked <= set(TEMPLATE["Outputs"])
-
-
 def test_every_parameter_that_is_named_is_one() -> None:
     (step,) = re.findall(r"## 7\. .*?\n## ", GUIDES, re.DOTALL)
     named = set(re.findall(r"^\| `([A-Z]\w+)` \|", step, re.MULTILINE))
@@ -324,11 +314,6 @@ def test_the_rights_name_every_service_that_the_template_uses() -> None:
     (rights,) = re.findall(r"### Rights of the user\n(.*?)\n## ", GUIDES, re.DOTALL)
     types = {each["Type"].split("::")[1] for each in TEMPLATE["Resources"].values()}
     assert {name for name in types if SERVICES.get(name, name) not in rights} == set()
-
-
-def test_the_settings_of_the_commands_name_what_the_runbooks_commands_need() -> None:
-    (settings,) = re.findall(r"<<ENV\n(.*?)\nENV", GUIDES, re.DOTALL)
-    assert {"SAKUIN_URL", "SAKUIN_STACK", "SAKUIN_BUCKET"} <= set(re.findall(r"^(\w+)=", settings, re.MULTILINE))
 
 
 def test_a_deployment_asks_at_most_ten_questions() -> None:
@@ -361,12 +346,6 @@ def test_every_setting_and_member_of_the_secret_is_read() -> None:
     secret = re.search(r"<<'JSON'\n(.*?)\nJSON", GUIDES, re.DOTALL)
     assert secret
     assert set(re.findall(r'"(\w+)":', secret[1])) <= {field.name for field in fields(Secrets)}
-
-
-def test_every_database_object_that_is_named_is_made_by_a_migration() -> None:
-    made = "\n".join(file.read_text() for file in SCHEMA.glob("*.sql"))
-    for table in set(re.findall(r"public\.(\w+)", SHELL)):
-        assert re.search(rf"create table public\.{table} ", made), table
 
 
 def test_the_versions_are_those_that_the_repository_installs() -> None:

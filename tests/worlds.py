@@ -228,6 +228,7 @@ class World(Outside):
     prefix: str = ""
     base_url: str = ""
     max_page_bytes: int = 1_000_000
+    vocabulary: str = DEPLOYED.vocabulary
     box_selectors: tuple[str, ...] = DEFAULT_BOX_SELECTORS
     bucket: MemoryBucket = field(default_factory=MemoryBucket)
     # A library without Tables.
@@ -254,6 +255,7 @@ class World(Outside):
             box_selectors=self.box_selectors,
             embedding_model=self.settings.model,
             knowledge_store=self.settings.store,
+            vocabulary=self.vocabulary,
             limits=replace(DEPLOYED.limits, page_bytes=self.max_page_bytes),
         )
         members = {"supabase_publishable_key": self.database.anon_key, "supabase_jwt_secret": self.database.jwt_secret}

@@ -199,16 +199,6 @@ async def test_a_client_follows_the_link_of_an_upload_to_its_element(deployed: D
     assert "180 度" in element.get_text()
 
 
-@pytest.mark.scenario("knowledge-index/get-chunk-by-id-returns-the-details")
-async def test_a_client_reads_one_explanation_in_full(deployed: Deployed) -> None:
-    id = "junior/二次方程式の解き方_教材#rule-quadratic-formula"
-    chunk = (await called(deployed, "auto", "get_chunk_by_id", {"id": id}))["chunk"]
-    assert chunk["id"] == id
-    assert chunk["title"] == "解の公式"
-    assert r"\sqrt" in chunk["content"]
-    assert "embedding" not in chunk
-
-
 @pytest.mark.scenario("knowledge-index/a-similar-concept-is-found")
 @pytest.mark.scenario("knowledge-index/a-result-has-every-field")
 @pytest.mark.scenario("knowledge-index/an-agent-can-say-what-is-learnt")

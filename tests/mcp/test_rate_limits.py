@@ -6,14 +6,13 @@ from functools import partial
 
 import psycopg
 import pytest
-from sakuin.errors import OverLimit
+from sakuin.errors import OverLimit, Unavailable
 from sakuin.mcp.knowledge.tools import KnowledgeTools
-from sakuin.mcp.rate_limiter import RateLimiter
+from sakuin.mcp.rate_limiter import Grant, Quotas, RateLimiter
 from sakuin.platform.keys import KEY_PREFIX, hash_of_key
 from sakuin.platform.supabase.client import Client
 from sakuin.tables.model import Endpoint
 
-from tests.doubles.allowances import ClockedAllowances
 from tests.events import ENDPOINT, ENDPOINT_KEY
 from tests.mcp.wire import Ask, app_of
 from tests.worlds import World
@@ -27,6 +26,37 @@ LIST = {"jsonrpc": "2.0", "id": 3, "method": "tools/list", "params": {}}
 OLD = {"mcp_protocol_version": "2025-03-26"}
 
 NEW = {"mcp_protocol_version": "2026-07-28", "mcp_method": "tools/call"}
+
+
+@dataclass
+class ClockedAllowances:
+    """`Quotas` whose minutes are those of `clock`, in seconds. `away`: it does not answer. `asked` counts."""
+
+    client: Client
+    sql: psycopg.Connection
+    clock: Callable[[], float]
+    asked: int = 0
+    away: bool = False
+    _minutes: dict[str, int] = field(default_factory=dict)
+
+    def take(self, holder: str, *, wanted: int, per_minute: int) -> Grant:
+        self.asked += 1
+        if self.away:
+            raise Unavailable("Supabase did not answer")
+        minute, passed = divmod(self.clock(), 60)
+        if self._minutes.get(holder) != minute:
+            self._minutes[holder] = int(minute)
+            self._begin_minute(holder)
+        granted = Quotas(self.client).take(holder, wanted=wanted, per_minute=per_minute)
+        return Grant(granted.searches, 60 - passed)
+
+    def _begin_minute(self, holder: str) -> None:
+        # One that lies ahead goes on until it is there, whatever minute Postgres is in.
+        self.sql.execute(
+            "insert into public.quota_use values (%s, 'searches', now() + interval '1 hour', 0)"
+            " on conflict (principal, quota) do update set began = excluded.began, used = 0",
+            [holder],
+        )
 
 
 @pytest.fixture(autouse=True)
