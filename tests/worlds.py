@@ -59,7 +59,7 @@ from sakuin.upkeep.queues import Queues
 from sakuin.upkeep.reconcile import Kind, Reconcile
 from sakuin.wiring import api, embed_chunks, index_material, index_tool, maintain, mcp
 from sakuin.wiring.clients import Clients, Telemetry
-from sakuin.wiring.index_versions import live_last, own_index, reconciling
+from sakuin.wiring.index_versions import own_index, reconciling
 from sakuin_local.serving import served
 from sakuin_local.supabase.database import Database
 from sakuin_local.supabase.tokens import Keys
@@ -245,6 +245,7 @@ class World(Outside):
             chunks = TurbopufferChunks(PostgresChunks(self.client), self.store, DEPLOYED.bucket)
         self.searched: ChunkSearch = ChunkSearch(chunks, WEIGHTS)
         self.work_records = WorkRecords(self.client)
+        self.indexes.add(self.settings)
 
     @property
     def clients(self) -> Doubles:
@@ -262,9 +263,8 @@ class World(Outside):
         return replace(clients, secrets=replace(SECRETS, **members))
 
     def kept(self) -> Sequence[StoredIndexVersion]:
-        """Returns the index versions; the deployed one alone if none is stored."""
-        deployed = StoredIndexVersion(self.settings, True, True, self.settings.tables.id, "")
-        return self.indexes.all() or [deployed]
+        """Returns the index versions."""
+        return self.indexes.all()
 
     # ---------------------------------------------------------------- indexing
 
@@ -448,6 +448,7 @@ def as_before(world: World) -> Iterator[None]:
     page = world.bucket.read(PAGE_KEY, max_bytes=10_000).body
     yield
     emptied(world.sql)
+    world.indexes.add(world.settings)
     world.bucket.begin_anew()
     world.put(PAGE_KEY, page)
 
@@ -465,7 +466,7 @@ class TableWorld(Outside):
     """One project with everything it needs.
 
     `queues` keep messages until a test delivers them, or are those of `sqs` (`on_sqs`). `versions` are the index
-    versions; by default `settings` alone.
+    versions; by default those of the database, of which `settings` is live.
     """
 
     client: Client
@@ -486,8 +487,14 @@ class TableWorld(Outside):
         """Returns the index versions."""
         if self.versions is not None:
             return self.versions()
-        suffix = "" if self.settings == SETTINGS else self.index.namespace_suffix()
-        return [StoredIndexVersion(self.settings, True, True, self.settings.tables.id, suffix)]
+        ((rows,),) = self.sql("select index_versions()")
+        return [StoredIndexVersion.of(row) for row in rows]
+
+    def record(self, *versions: IndexVersion) -> None:
+        """Records these index versions alone; the first one is live."""
+        self.sql("delete from index_version where fingerprint <> %s or not live", versions[0].id)
+        for version in versions:
+            IndexVersions(self.client).add(version)
 
     @property
     def index(self) -> TableIndex:
@@ -495,7 +502,7 @@ class TableWorld(Outside):
 
     def scans(self) -> dict[str, IndexTable]:
         """Returns the scan of each index version."""
-        return {each.tables: self.scan_of(each) for each in live_last(self.kept)}
+        return {each.tables: self.scan_of(each) for each in self.kept()}
 
     def scan_of(self, version: StoredIndexVersion) -> IndexTable:
         """Returns the scan of an index version."""
@@ -508,7 +515,7 @@ class TableWorld(Outside):
 
     def embeds(self) -> dict[str, EmbedChunks]:
         """Returns what embeds the chunks of each index version."""
-        return {each.tables: embed_chunks.embedders(self.clients)(each) for each in live_last(self.kept)}
+        return {each.tables: embed_chunks.embedders(self.clients)(each) for each in self.kept()}
 
     @property
     def embed(self) -> EmbedChunks:
@@ -748,6 +755,7 @@ def world_of(database: Database, stand_in: str) -> TableWorld:
         connected(database.rest_url, database.service_key), ChunkStore(_store_at(stand_in)), dsn=database.dsn
     )
     world.project = world.call("create_project", name="p")["id"]
+    world.record(SETTINGS)
     return world
 
 

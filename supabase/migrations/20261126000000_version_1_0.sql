@@ -127,7 +127,7 @@ create index knowledge_chunks_learns_key on public.knowledge_chunks (learns_key)
 -- Keys of a material that another key owns (NFC and NFD spellings of one name), each with its own sequencer.
 create table public.competing_key (
   key text collate "C" primary key,
-  material text collate "C" not null references public.material,
+  material text collate "C" not null references public.material on delete cascade,
   bucket text not null,
   sequencer text collate "C" not null,
   version_id text,
@@ -162,7 +162,7 @@ create index learns_cache_used on public.learns_cache (used_at);
 -- Pages with provisional learns: a language model is asked about them after `due_at`. `claimed_until`: a message about
 -- the page is under way.
 create table public.pending_learns (
-  material text collate "C" primary key references public.material,
+  material text collate "C" primary key references public.material on delete cascade,
   due_at timestamptz not null default now(),
   claimed_until timestamptz
 );
@@ -299,45 +299,6 @@ create function public.mark_announced(p_states jsonb) returns void language sql 
   update material m set announced = s.value from jsonb_each_text(p_states) s where m.material = s.key
 $$;
 
--- Applies a version of a key that does not own the material: it waits, or it replaces a deleted owner.
-create function public.apply_other_key(
-  r public.material, p_source jsonb, p_deleted boolean, p_error jsonb, p_chunks jsonb, p_fingerprint text,
-  p_learns_files jsonb, p_page_hash text, p_findings jsonb, p_words jsonb
-) returns jsonb language plpgsql as $$
-declare
-  fence text collate "C";
-  outcome text;
-begin
-  select w.sequencer into fence from competing_key w where w.key = p_source->>'key' for update;
-  if fence > (p_source->>'sequencer') collate "C" then
-    return jsonb_build_object('outcome', 'superseded', 'generation', r.generation);
-  end if;
-
-  if p_deleted or r.status <> 'deleted' then
-    insert into competing_key as w (key, material, bucket, sequencer, version_id, deleted)
-    select s.key, r.material, s.bucket, s.sequencer, s.version_id, p_deleted
-    from jsonb_populate_record(null::competing_key, p_source) s
-    on conflict (key) do update set
-      sequencer = excluded.sequencer, version_id = excluded.version_id, deleted = excluded.deleted,
-      since = case when w.deleted then now() else w.since end;
-    outcome := case when p_deleted then 'applied' else 'waiting' end;
-    perform record_upload_result(p_source, outcome, case when not p_deleted then
-      jsonb_build_object('code', 'page.other_key', 'values', jsonb_build_object('key', r.key)) end);
-    return jsonb_build_object('outcome', outcome, 'generation', r.generation);
-  end if;
-
-  -- The former owner becomes a competing key, the new owner stops being one.
-  insert into competing_key (key, material, bucket, sequencer, version_id, deleted)
-  values (r.key, r.material, r.bucket, r.sequencer, r.version_id, true)
-  on conflict (key) do update set sequencer = excluded.sequencer, version_id = excluded.version_id, deleted = true;
-  delete from competing_key w where w.key = p_source->>'key';
-  update material m set bucket = p_source->>'bucket', key = p_source->>'key', sequencer = '', version_id = null,
-    indexed_sequencer = null
-  where m.material = r.material;
-  return public.apply_material(r.material, p_source, p_deleted, p_error, p_chunks, p_fingerprint,
-                               p_learns_files, null, p_page_hash, p_findings, p_words => p_words);
-end $$;
-
 -- What a worker knows of a page before it changes it: {page, null if there is none, index_versions}.
 create function public.page_record(p_material text) returns jsonb language plpgsql stable as $$
 begin
@@ -357,15 +318,25 @@ create function public.add_material(p_material text, p_source jsonb) returns voi
   on conflict do nothing
 $$;
 
--- Applies one version of a page.
---   p_source: {bucket, key, version_id, sequencer, uploaded_at}, or null for a change without an upload.
---   p_chunks: the chunks of the page with their words, or the rows of staged ones (rows_of_words); null for a version that
---     cannot be read (p_error), a deletion (p_deleted), or the same page as the searchable one, whose chunks stay. With
+-- A change of a page.
+--   source: {bucket, key, version_id, sequencer, uploaded_at}, or null for a change without an upload.
+--   chunks: the chunks of the page with their words, or the rows of staged ones (rows_of_words); null for a version that
+--     cannot be read (error), a deletion (deleted), or the same page as the searchable one, whose chunks stay. With
 --     `staged_at`, the generation from stage_rows, they apply only if the row still has it.
---   p_learns_files: the versions of the learns.yml files that the chunks were written with, by key.
+--   learns_files: the versions of the learns.yml files that the chunks were written with, by key.
+--   page_hash, findings, words: see material.
+create type public.page_change as (
+  material text, source jsonb, deleted boolean, error jsonb, chunks jsonb, fingerprint text, learns_files jsonb,
+  page_hash text, findings jsonb, words jsonb
+);
+
+-- Whether it has the same page as the searchable one.
+create function public.is_same(c public.page_change) returns boolean language sql immutable
+return c.chunks is null and not c.deleted and c.error is null;
+
+-- Applies a change of a page.
 --   p_expected_generation: the generation of the row when it was read. The same version again, and a change without a
---     source, apply only if the row still has it. The same page applies only if the row has p_page_hash.
---   p_page_hash, p_findings, p_words: see material.
+--     source, apply only if the row still has it. The same page applies only if the row has its page_hash.
 --   p_vectors: {space, vectors: {text_hash: vector}}, new ones of the chunks; they are stored whatever the outcome is.
 --   p_bucket: {version_id} that the bucket had after p_expected_generation was read; null if it has no object. The
 --     sequencer does not count then (apply_current). Without it, the sequencer decides.
@@ -373,19 +344,11 @@ $$;
 -- and was not before. Superseded by its sequencer, a version has no upload_result: it may be the bucket's current one, and
 -- the caller compares it (p_bucket).
 create function public.apply_material(
-  p_material text, p_source jsonb, p_deleted boolean, p_error jsonb, p_chunks jsonb, p_fingerprint text,
-  p_learns_files jsonb, p_expected_generation bigint, p_page_hash text default null,
-  p_findings jsonb default '[]', p_vectors jsonb default null, p_bucket jsonb default null, p_words jsonb default null
+  p_change jsonb, p_expected_generation bigint, p_vectors jsonb default null, p_bucket jsonb default null
 ) returns jsonb language plpgsql as $$
 declare
+  c constant page_change := jsonb_populate_record(null::page_change, p_change);
   r material;
-  seq text := p_source->>'sequencer';
-  generation_now bigint;
-  newest boolean;
-  searchable text;
-  state text collate "C";
-  lost jsonb;
-  is_same constant boolean := p_chunks is null and not p_deleted and p_error is null;
 begin
   if p_vectors is not null then
     insert into knowledge_vector (space, text_hash, embedding)
@@ -393,137 +356,173 @@ begin
     -- In one order, so that two workers cannot deadlock.
     order by v.key collate "C" on conflict do nothing;
   end if;
-  if not is_same then perform add_material(p_material, p_source); end if;
-  select * into r from material m where m.material = p_material for update;
-  if not found or (p_chunks->0->>'staged_at')::bigint <> r.generation
+  if not is_same(c) then perform add_material(c.material, c.source); end if;
+  select * into r from material m where m.material = c.material for update;
+  if not found or (c.chunks->0->>'staged_at')::bigint <> r.generation
      or p_bucket is not null and r.generation <> coalesce(p_expected_generation, 0)
-     or is_same and (r.status, r.key, r.fingerprint, r.page_hash)
-                    is distinct from ('ready', p_source->>'key', p_fingerprint, p_page_hash) then
+     or is_same(c) and (r.status, r.key, r.fingerprint, r.page_hash)
+                       is distinct from ('ready', c.source->>'key', c.fingerprint, c.page_hash) then
     return jsonb_build_object('outcome', 'conflict', 'generation', coalesce(r.generation, 0));
   end if;
-  if p_bucket is not null then
-    return public.apply_current(r, p_source, p_deleted, p_error, p_chunks, p_fingerprint, p_learns_files, p_page_hash,
-                                p_findings, p_words, p_bucket->>'version_id');
-  end if;
+  return case when p_bucket is not null then apply_current(r, c, p_bucket->>'version_id')
+              else apply_in_order(r, c, p_expected_generation) end;
+end $$;
 
+-- Applies a change if its sequencer allows that.
+create function public.apply_in_order(r public.material, c public.page_change, p_expected_generation bigint)
+returns jsonb language plpgsql as $$
+declare
+  seq constant text := c.source->>'sequencer';
+begin
   if seq is null then
     if r.generation is distinct from p_expected_generation or r.status = 'deleted' then
       return jsonb_build_object('outcome', 'conflict', 'generation', r.generation);
     end if;
-    seq := r.indexed_sequencer;
-    newest := false;
-  elsif r.key <> p_source->>'key' then
-    return public.apply_other_key(r, p_source, p_deleted, p_error, p_chunks, p_fingerprint, p_learns_files, p_page_hash,
-                                  p_findings, p_words);
+    return apply_version(r, c, r.indexed_sequencer, false);
+  elsif r.key <> c.source->>'key' then
+    return apply_other_key(r, c);
   elsif r.sequencer_unreliable or seq < r.sequencer collate "C"
-        and (p_error is not null or seq <= coalesce(r.indexed_sequencer, '') collate "C") then
-    return jsonb_build_object('outcome', 'superseded', 'generation', r.generation,
-                              'next_owner', public.next_owner_of(r));
+        and (c.error is not null or seq <= coalesce(r.indexed_sequencer, '') collate "C") then
+    return jsonb_build_object('outcome', 'superseded', 'generation', r.generation, 'next_owner', next_owner_of(r));
   elsif seq = r.sequencer collate "C" and r.generation is distinct from p_expected_generation
-        and not p_deleted and p_error is null and not is_same then
+        and not c.deleted and c.error is null and not is_same(c) then
     return jsonb_build_object('outcome', 'conflict', 'generation', r.generation);
-  else
-    newest := seq >= r.sequencer collate "C";
   end if;
-
-  searchable := r.indexed_version_id;
-  generation_now := r.generation + 1;
-  state := case when not newest then r.version_state when p_deleted then 'deleted'
-                else 'ready ' || coalesce(p_source->>'version_id', seq) end;
-  if p_error is not null then
-    update material m set
-      sequencer = seq, version_id = p_source->>'version_id', status = 'failed', error = p_error,
-      findings = p_findings,
-      announced = case when m.version_state = 'failed ' || coalesce(p_source->>'version_id', seq) then m.announced
-                       else '' end,
-      generation = generation_now, updated_at = now()
-    where m.material = p_material
-    returning * into r;
-    perform record_upload_result(p_source, 'failed', p_error);
-    return jsonb_build_object('outcome', 'failed', 'generation', generation_now, 'announcement', announcement_of(r));
-  end if;
-
-  -- The same version or page again has lost nothing more.
-  lost := case when is_same or p_source is null or searchable = p_source->>'version_id' then r.collapse
-               when not p_deleted then collapse_of(r, p_chunks) end;
-  if not is_same then
-    perform replace_chunks(p_material, case when p_deleted then '[]' else p_chunks end, p_fingerprint, generation_now);
-  end if;
-  -- Also for the same page: its pending row is gone if the version before was deleted from the bucket.
-  perform record_pending_learns(p_material, p_source is not null and not is_same);
-  update material m set
-    sequencer = case when newest then seq else m.sequencer end,
-    version_id = case when newest then p_source->>'version_id' else m.version_id end,
-    status = case when newest then case when p_deleted then 'deleted' else 'ready' end else m.status end,
-    error = case when newest then null else m.error end,
-    generation = generation_now,
-    indexed_sequencer = seq,
-    indexed_version_id = case when p_deleted then null when p_source is null then m.indexed_version_id
-                              else p_source->>'version_id' end,
-    fingerprint = case when p_deleted then null else p_fingerprint end,
-    page_hash = case when not p_deleted then p_page_hash end,
-    learns_files = case when is_same then m.learns_files else p_learns_files end,
-    collapse = lost,
-    findings = case when p_deleted then '[]' when is_same then m.findings else p_findings end,
-    words = case when is_same then m.words else p_words end,
-    chunks_count = case when p_deleted then 0 when is_same then m.chunks_count else jsonb_array_length(p_chunks) end,
-    complete_spaces = case when is_same then m.complete_spaces else spaces_with_all_vectors(m.material) end,
-    indexed_at = case when p_deleted then null else now() end,
-    -- An upload of the same page is no news.
-    announced = case when is_same and newest and m.announced = m.version_state then state
-                     when state <> m.version_state then '' else m.announced end,
-    work = null, updated_at = now()
-  where m.material = p_material
-  returning * into r;
-  -- Reconciliation compares the files that have a row: this one may be removed, and all its events lost.
-  insert into authored_file (key, version_id)
-  select f.key, '' from jsonb_each_text(p_learns_files) f where f.value is not null on conflict do nothing;
-  perform record_upload_result(p_source, 'applied', null);
-  return jsonb_build_object(
-    'outcome', 'applied', 'generation', generation_now, 'next_owner', public.next_owner_of(r),
-    'announcement', announcement_of(r), 'uploaded_at', case when not p_deleted and searchable is distinct from p_source->>'version_id'
-                        then p_source->>'uploaded_at' end);
+  return apply_version(r, c, seq, seq >= r.sequencer collate "C");
 end $$;
 
--- Applies a version (or, with p_deleted, a deletion) whatever its sequencer is, if it is the bucket's current one (p_bucket;
--- null: no object) and the row has another. Sequencers start again in a new bucket and in an emulator that lost its data; a
--- lost event or a removed delete marker has none. An empty sequencer is unknown: that of the row stays.
-create function public.apply_current(
-  r public.material, p_source jsonb, p_deleted boolean, p_error jsonb, p_chunks jsonb, p_fingerprint text,
-  p_learns_files jsonb, p_page_hash text, p_findings jsonb, p_words jsonb, p_bucket text
-) returns jsonb language plpgsql as $$
+-- Applies a change of a key that does not own the material: it waits, or it replaces a deleted owner.
+create function public.apply_other_key(r public.material, c public.page_change) returns jsonb language plpgsql as $$
 declare
-  owns constant boolean := r.key = p_source->>'key';
+  fence text collate "C";
+  outcome text;
+begin
+  select w.sequencer into fence from competing_key w where w.key = c.source->>'key' for update;
+  if fence > (c.source->>'sequencer') collate "C" then
+    return jsonb_build_object('outcome', 'superseded', 'generation', r.generation);
+  end if;
+
+  if c.deleted or r.status <> 'deleted' then
+    insert into competing_key as w (key, material, bucket, sequencer, version_id, deleted)
+    select s.key, r.material, s.bucket, s.sequencer, s.version_id, c.deleted
+    from jsonb_populate_record(null::competing_key, c.source) s
+    on conflict (key) do update set
+      sequencer = excluded.sequencer, version_id = excluded.version_id, deleted = excluded.deleted,
+      since = case when w.deleted then now() else w.since end;
+    outcome := case when c.deleted then 'applied' else 'waiting' end;
+    perform record_upload_result(c.source, outcome, case when not c.deleted then
+      jsonb_build_object('code', 'page.other_key', 'values', jsonb_build_object('key', r.key)) end);
+    return jsonb_build_object('outcome', outcome, 'generation', r.generation);
+  end if;
+
+  -- The former owner becomes a competing key, the new owner stops being one.
+  insert into competing_key (key, material, bucket, sequencer, version_id, deleted)
+  values (r.key, r.material, r.bucket, r.sequencer, r.version_id, true)
+  on conflict (key) do update set sequencer = excluded.sequencer, version_id = excluded.version_id, deleted = true;
+  delete from competing_key w where w.key = c.source->>'key';
+  update material m set bucket = c.source->>'bucket', key = c.source->>'key', sequencer = '', version_id = null,
+    indexed_sequencer = null
+  where m.material = r.material returning * into r;
+  return apply_in_order(r, c, null);
+end $$;
+
+-- Applies a version (or a deletion) whatever its sequencer is, if it is the bucket's current one (p_bucket; null: no object)
+-- and the row has another. Sequencers start again in a new bucket and in an emulator that lost its data; a lost event or a
+-- removed delete marker has none. An empty sequencer is unknown: that of the row stays.
+create function public.apply_current(r public.material, c public.page_change, p_bucket text) returns jsonb
+language plpgsql as $$
+declare
+  owns constant boolean := r.key = c.source->>'key';
+  generation_before constant bigint := r.generation;
+  was_unreliable constant boolean := r.sequencer_unreliable;
   fence text;
   done jsonb;
 begin
-  if p_deleted <> (p_bucket is null) or p_source->>'version_id' <> p_bucket
-     or owns and (case r.status when 'deleted' then p_deleted else r.version_id = p_bucket end) then
-    perform record_upload_result(p_source, 'superseded', null);
+  if c.deleted <> (p_bucket is null) or c.source->>'version_id' <> p_bucket
+     or owns and (case r.status when 'deleted' then c.deleted else r.version_id = p_bucket end) then
+    perform record_upload_result(c.source, 'superseded', null);
     return jsonb_build_object('outcome', 'superseded', 'generation', r.generation, 'next_owner', next_owner_of(r));
   end if;
 
   -- Without a sequencer in the row, this version is the newest.
   if owns then
     fence := r.sequencer;
-    update material m set bucket = p_source->>'bucket', sequencer = '', indexed_sequencer = null,
+    update material m set bucket = c.source->>'bucket', sequencer = '', indexed_sequencer = null,
       sequencer_unreliable = false
-    where m.material = r.material;
+    where m.material = r.material returning * into r;
   else
-    select w.sequencer into fence from competing_key w where w.key = p_source->>'key' for update;
-    update competing_key w set bucket = p_source->>'bucket', sequencer = '' where w.key = p_source->>'key';
-    update material m set sequencer_unreliable = false where m.material = r.material;
+    select w.sequencer into fence from competing_key w where w.key = c.source->>'key' for update;
+    update competing_key w set bucket = c.source->>'bucket', sequencer = '' where w.key = c.source->>'key';
+    update material m set sequencer_unreliable = false where m.material = r.material returning * into r;
   end if;
   -- No sequencer sorts before '0'.
-  fence := coalesce(nullif(p_source->>'sequencer', ''), nullif(fence, ''), '0');
-  done := apply_material(r.material, p_source || jsonb_build_object('sequencer', fence), p_deleted,
-                         p_error, p_chunks, p_fingerprint, p_learns_files, r.generation, p_page_hash, p_findings,
-                         p_words => p_words);
-  update material m set sequencer_unreliable = r.sequencer_unreliable or m.key = p_source->>'key',
-    generation = greatest(m.generation, r.generation + 1)
+  fence := coalesce(nullif(c.source->>'sequencer', ''), nullif(fence, ''), '0');
+  c.source := c.source || jsonb_build_object('sequencer', fence);
+  done := apply_in_order(r, c, r.generation);
+  update material m set sequencer_unreliable = was_unreliable or m.key = c.source->>'key',
+    generation = greatest(m.generation, generation_before + 1)
   where m.material = r.material
   returning * into r;
   return done || jsonb_build_object('generation', r.generation);
+end $$;
+
+-- Writes a version; p_newest: its status counts, too.
+create function public.apply_version(r public.material, c public.page_change, p_sequencer text, p_newest boolean)
+returns jsonb language plpgsql as $$
+declare
+  version constant text := c.source->>'version_id';
+  searchable constant text := r.indexed_version_id;
+  same constant boolean := is_same(c);
+  state constant text collate "C" := case
+    when not p_newest then r.version_state when c.deleted then 'deleted' else 'ready ' || coalesce(version, p_sequencer) end;
+  lost jsonb;
+begin
+  if c.error is not null then
+    update material m set
+      sequencer = p_sequencer, version_id = version, status = 'failed', error = c.error, findings = c.findings,
+      announced = case when m.version_state = 'failed ' || coalesce(version, p_sequencer) then m.announced else '' end,
+      generation = m.generation + 1, updated_at = now()
+    where m.material = r.material returning * into r;
+    perform record_upload_result(c.source, 'failed', c.error);
+    return jsonb_build_object('outcome', 'failed', 'generation', r.generation, 'announcement', announcement_of(r));
+  end if;
+  -- The same version or page again has lost nothing more.
+  lost := case when same or c.source is null or searchable = version then r.collapse
+               when not c.deleted then collapse_of(r, c.chunks) end;
+  if not same then
+    perform replace_chunks(r.material, case when c.deleted then '[]' else c.chunks end, c.fingerprint, r.generation + 1);
+  end if;
+  -- Also for the same page: its pending row is gone if the version before was deleted from the bucket.
+  perform record_pending_learns(r.material, c.source is not null and not same);
+  update material m set
+    sequencer = case when p_newest then p_sequencer else m.sequencer end,
+    version_id = case when p_newest then version else m.version_id end,
+    status = case when p_newest then case when c.deleted then 'deleted' else 'ready' end else m.status end,
+    error = case when p_newest then null else m.error end,
+    generation = m.generation + 1,
+    indexed_sequencer = p_sequencer,
+    indexed_version_id = case when c.deleted then null when c.source is null then m.indexed_version_id else version end,
+    fingerprint = case when c.deleted then null else c.fingerprint end,
+    page_hash = case when not c.deleted then c.page_hash end,
+    learns_files = case when same then m.learns_files else c.learns_files end,
+    collapse = lost,
+    findings = case when c.deleted then '[]' when same then m.findings else c.findings end,
+    words = case when same then m.words else c.words end,
+    chunks_count = case when c.deleted then 0 when same then m.chunks_count else jsonb_array_length(c.chunks) end,
+    complete_spaces = case when same then m.complete_spaces else spaces_with_all_vectors(m.material) end,
+    indexed_at = case when c.deleted then null else now() end,
+    -- An upload of the same page is no news.
+    announced = case when same and p_newest and m.announced = m.version_state then state
+                     when state <> m.version_state then '' else m.announced end,
+    work = null, updated_at = now()
+  where m.material = r.material returning * into r;
+  -- Reconciliation compares the files that have a row: this one may be removed, and all its events lost.
+  insert into authored_file (key, version_id)
+  select f.key, '' from jsonb_each_text(c.learns_files) f where f.value is not null on conflict do nothing;
+  perform record_upload_result(c.source, 'applied', null);
+  return jsonb_build_object(
+    'outcome', 'applied', 'generation', r.generation, 'next_owner', next_owner_of(r), 'announcement', announcement_of(r),
+    'uploaded_at', case when not c.deleted and searchable is distinct from version then c.source->>'uploaded_at' end);
 end $$;
 
 -- ---------------------------------------------------------------- learns of a language model
@@ -753,9 +752,8 @@ create function public.add_texts(p_chunks jsonb, p_fingerprint text) returns voi
 language plpgsql set enable_seqscan = off as $$
 declare
   spaces constant text[] := spaces_of_template(p_fingerprint);
-  answers constant text := case when exists (select from index_version)
-    then (select f.space from index_version s join page_index_version f on f.fingerprint = s.knowledge where s.live)
-    else spaces[1] end;
+  answers constant text := (
+    select f.space from index_version s join page_index_version f on f.fingerprint = s.knowledge where s.live);
 begin
   with added as (
     insert into embedded_text (id, space, text_hash)
@@ -923,9 +921,7 @@ declare
   stale_terms constant text[] := array(
     select distinct t from chunk_words w, unnest(w.terms) t where w.number = any (p_stale));
 begin
-  if cardinality(p_fresh || p_stale) = 0 then
-    return;
-  end if;
+  if cardinality(p_fresh || p_stale) = 0 then return; end if;
   perform pg_advisory_xact_lock(hashtext('sakuin.posting'), p_block);
   with brought as materialized (
     select u.term, array_agg(w.number) as chunks, array_agg(u.impact) as impacts
@@ -1137,9 +1133,7 @@ begin
   update site_synonyms s set
     folder = p_folder, groups = p_groups, analyzer = p_analyzer, generation = s.generation + 1, updated_at = now()
   where s.key = p_key and s.generation = p_expected_generation;
-  if not found then
-    return false;
-  end if;
+  if not found then return false; end if;
   insert into authored_file (key, version_id) values (p_key, p_version)
   on conflict (key) do update set version_id = excluded.version_id, applied_at = now();
   return true;
@@ -1202,18 +1196,285 @@ return (p_type is null or k.type = p_type) and (p_category is null or k.category
   and (p_level is null or k.level = p_level) and (p_material is null or k.material = p_material)
   and (p_in is null or starts_with(k.material, p_in)) and (p_material is not null or not starts_with(k.material, '_sakuin/'));
 
+-- A language without its region.
+create function public.base_language(p_language text) returns text language sql immutable
+return lower(split_part(p_language, '-', 1));
+
 -- The vector of a question as it would be in a language of p_sample passages: moved by the difference between the mean of
 -- that language and that of the nearest one. Null if it is the nearest.
 create function public.vector_in_language(p_space text, p_sample integer, p_vector extensions.halfvec, p_language text)
 returns extensions.halfvec language sql stable set enable_seqscan = off as $$
   with means as materialized (
-    select lower(split_part(k.language, '-', 1)) as language, avg(v.embedding) as mean, avg(v.embedding <=> p_vector) as distance
+    select base_language(k.language) as language, avg(v.embedding) as mean, avg(v.embedding <=> p_vector) as distance
     from (select e.* from embedded_text e where e.space = p_space order by e.text_hash limit p_sample) e
     join knowledge_vector v using (space, text_hash) join knowledge_chunks k using (id)
     where k.language is not null group by 1
   ), nearest as (select m.language, m.mean from means m order by m.distance, m.language limit 1)
   select p_vector + m.mean - n.mean from means m, nearest n where m.language = p_language and n.language <> p_language
 $$;
+
+-- The next functions are the steps of search_candidates, and run with its settings of the planner.
+
+-- [[language, cosine]] of a question and p_sample passages, which are the same for every question.
+create function public.sampled_cosines(p_vector extensions.halfvec, p_space text, p_sample integer) returns json
+language plpgsql stable as $$
+declare
+  -- The first and the last language of an index: most libraries have one, and need not look at each text of the sample.
+  is_mixed constant boolean := (
+    select split_part(min(k.language), '-', 1) <> split_part(max(k.language), '-', 1) from knowledge_chunks k);
+begin
+  return (
+    select coalesce(json_agg(json_build_array(k.language, 1 - (v.embedding <=> p_vector))), '[]')
+    from (select e.* from embedded_text e where e.space = p_space order by e.text_hash limit p_sample) e
+    cross join lateral (select v.* from knowledge_vector v where v.space = e.space and v.text_hash = e.text_hash offset 0) v
+    left join lateral (select c.language from knowledge_chunks c where is_mixed and c.id = e.id offset 0) k on true);
+end $$;
+
+-- The p_depth chunks with the passages nearest to p_vector that pass the filters, of a language or (null) of all. With
+-- p_is_narrow, so few pass that comparing all of them is faster than searching the graph.
+create function public.nearest_chunks(
+  p_vector extensions.halfvec, p_space text, p_depth integer, p_language text, p_total bigint, p_is_narrow boolean,
+  p_type text, p_category text, p_level text, p_material text, p_in text
+) returns text[] language plpgsql stable as $$
+declare
+  is_filtered constant boolean := coalesce(p_type, p_category, p_level, p_in, p_language) is not null;
+  ids text[] := '{}';
+  passages bigint := 0;
+begin
+  if not p_is_narrow then
+    -- The scan of the graph continues until enough chunks pass the filters; for a language it is one walk.
+    perform set_config('hnsw.iterative_scan', case when p_language is null then 'strict_order' else 'off' end, true);
+    -- The graph returns chunks in order. Without this the planner reads and sorts all of them.
+    perform set_config('enable_sort', 'off', true);
+    with near as materialized (
+      select t.id from knowledge_vector v
+      -- None for a text that no chunk has.
+      cross join lateral (
+        select e.id from embedded_text e
+        where e.space = v.space and e.text_hash = v.text_hash
+          and (not is_filtered or exists (
+            select from knowledge_chunks k where k.id = e.id and passes(k, p_type, p_category, p_level, p_material, p_in)
+              and (p_language is null or base_language(k.language) = p_language))) offset 0) t
+      where v.space = p_space and not starts_with(v.space, 'turbopuffer-')
+      order by v.embedding <=> p_vector limit 2 * p_depth
+    ), numbered as (select n.id, row_number() over () as place from near n)
+    select array(select n.id from numbered n group by n.id order by min(n.place) limit p_depth),
+           (select count(*) from numbered) into ids, passages;
+    perform set_config('enable_sort', 'on', true);
+  end if;
+  if passages < 2 * p_depth and cardinality(ids) < least(p_depth, p_total) and (p_is_narrow or p_language is null) then
+    -- Compare every row that passes the filters.
+    ids := array(
+      select k.id from knowledge_chunks k join embedded_text e on e.id = k.id and e.space = p_space
+      join knowledge_vector v on v.space = e.space and v.text_hash = e.text_hash
+      where passes(k, p_type, p_category, p_level, p_material, p_in)
+        and (p_language is null or base_language(k.language) = p_language)
+      group by k.id order by min(v.embedding <=> p_vector), k.id limit p_depth);
+  end if;
+  return ids;
+end $$;
+
+-- The p_depth nearest chunks, then for each language of the sample that has less than half of its share of these the chunks
+-- that are nearest in it, since other languages have lower cosines.
+create function public.nearest_by_language(
+  p_vector extensions.halfvec, p_space text, p_depth integer, p_sample integer, p_cosines json, p_total bigint,
+  p_is_narrow boolean, p_type text, p_category text, p_level text, p_material text, p_in text
+) returns text[] language plpgsql stable as $$
+declare
+  languages constant text[] := array(
+    select distinct base_language((c->>0) collate "C") from json_array_elements(p_cosines) c where c->>0 is not null order by 1);
+  share constant integer := p_depth / greatest(cardinality(languages), 1);
+  nearest text[] := nearest_chunks(
+    p_vector, p_space, p_depth, null, p_total, p_is_narrow, p_type, p_category, p_level, p_material, p_in);
+  of_language text;
+  vector halfvec(1536);
+begin
+  if cardinality(languages) < 2 then return nearest; end if;
+  foreach of_language in array languages loop
+    continue when share <= 2 * (
+      select count(*) from knowledge_chunks k where k.id = any (nearest) and base_language(k.language) = of_language);
+    vector := vector_in_language(p_space, p_sample, p_vector, of_language);
+    continue when vector is null;
+    nearest := nearest || nearest_chunks(
+      vector, p_space, share, of_language, p_total, p_is_narrow, p_type, p_category, p_level, p_material, p_in);
+  end loop;
+  return nearest;
+end $$;
+
+-- The terms of a question: [{term, n, gain, slot, is_plain, folders, is_everywhere, is_read}].
+--   n, gain        the number of chunks with it, and its idf
+--   is_plain       it is the only term of its slot
+--   folders        those that the slot belongs to, of p_folders; is_everywhere: it belongs to all
+--   is_read        its postings are read: all those of the rarest slot of a folder, and of the next rarest while the total stays
+--                  within p_posting_budget chunks
+create function public.question_terms(p_slots jsonb, p_folders text[], p_total bigint, p_posting_budget integer)
+returns jsonb language plpgsql stable as $$
+begin
+  return (
+  with question as materialized (
+    select s.slot, s.value->'folders' as folders, t.term collate "C" as term
+    from jsonb_array_elements(p_slots) with ordinality as s(value, slot)
+    cross join lateral jsonb_array_elements_text(s.value->'terms') as t(term)
+  ), counted as materialized (
+    select t.term, least(p_total, (select coalesce(sum(p.n), 0) from posting p where p.term = t.term))::float8 as n
+    from (select distinct s.term from question s) t
+  ), sizes as materialized (
+    select s.slot, s.folders, count(*) = 1 as is_plain, sum(c.n) as n
+    from question s join counted c using (term) group by s.slot, s.folders
+  ), reached as (
+    select z.slot, f.folder, sum(z.n) over rarest as n, bool_or(z.n > 0) over earlier as is_later
+    from sizes z
+    join unnest(p_folders) as f(folder) on z.folders is null or z.folders ? f.folder
+    window rarest as (partition by f.folder order by z.n, z.slot rows unbounded preceding),
+           earlier as (partition by f.folder order by z.n, z.slot rows between unbounded preceding and 1 preceding)
+  ), slots as materialized (
+    select r.slot, array_agg(r.folder) as folders, count(*) = cardinality(p_folders) as is_everywhere
+    from reached r where r.n <= p_posting_budget or not coalesce(r.is_later, false) group by r.slot
+  )
+  select coalesce(jsonb_agg(jsonb_build_object(
+    'term', s.term, 'n', c.n, 'gain', ln(1 + (p_total - c.n + 0.5) / (c.n + 0.5)), 'slot', s.slot, 'is_plain', z.is_plain,
+    'folders', r.folders, 'is_everywhere', r.is_everywhere, 'is_read', r.slot is not null)), '[]')
+  from question s join counted c using (term) join sizes z using (slot) left join slots r using (slot));
+end $$;
+
+-- What a question reads from postings: chunks, the places (from 1) of their terms in question_terms, and impacts.
+create type public.posting_hits as (chunks integer[], places integer[], impacts smallint[]);
+
+create function public.read_postings(p_terms jsonb, p_block integer) returns public.posting_hits
+language plpgsql stable as $$
+declare
+  hits posting_hits;
+begin
+  select array_agg(h.chunk), array_agg(t.place), array_agg(h.impact) into hits
+  from jsonb_array_elements(p_terms) with ordinality as t(value, place)
+  cross join lateral (
+    select p.chunks, p.impacts from posting p
+    where p.term = (t.value->>'term') collate "C"
+      and p.block between coalesce(p_block, 0) and coalesce(p_block, 2147483647) offset 0) p
+  cross join lateral unnest(p.chunks, p.impacts) as h(chunk, impact)
+  where (t.value->>'is_read')::boolean;
+  return hits;
+end $$;
+
+-- The hits as rows; the planner assumes many.
+create function public.hits_of(p_hits public.posting_hits) returns table (chunk integer, place integer, impact smallint)
+language sql immutable rows 5000 as $$
+  select * from unnest(p_hits.chunks, p_hits.places, p_hits.impacts)
+$$;
+
+-- The p_depth chunks that pass the filters with the greatest sums over the slots of the greatest idf * impact of a slot's
+-- terms, of p_passing (numbers; null: all). p_most: so many may have to be looked at; null: all.
+create function public.matching_chunks(
+  p_terms jsonb, p_hits public.posting_hits, p_folders text[], p_passing integer[], p_depth integer, p_most bigint,
+  p_type text, p_category text, p_level text, p_material text, p_in text
+) returns text[] language plpgsql stable as $$
+declare
+  gains constant float8[] := array(select (t->>'gain')::float8 from jsonb_array_elements(p_terms) t);
+  slots constant bigint[] := array(select (t->>'slot')::bigint from jsonb_array_elements(p_terms) t);
+  plain constant boolean[] := array(select (t->>'is_plain')::boolean from jsonb_array_elements(p_terms) t);
+  everywhere constant boolean[] := array(select (t->>'is_everywhere')::boolean from jsonb_array_elements(p_terms) t);
+begin
+  return array(
+    with hits as (
+      select h.chunk, slots[h.place] as slot, plain[h.place] as is_plain, gains[h.place] * h.impact as value
+      from hits_of(p_hits) h
+      where (p_passing is null or h.chunk in (select unnest(p_passing)))
+        -- Of folders that begin the name of a page, the last one is the deepest.
+        and (everywhere[h.place] or p_terms->(h.place - 1)->'folders' ? (
+          select max(f.folder collate "C") from chunk_words w, unnest(p_folders) as f(folder)
+          where w.number = h.chunk and starts_with(w.material, f.folder)))
+    ), scored as (
+      select v.chunk, sum(v.value) as score
+      from (select h.chunk, h.value from hits h where h.is_plain
+            union all
+            select h.chunk, max(h.value) from hits h where not h.is_plain group by h.chunk, h.slot) v
+      group by v.chunk
+    )
+    -- One by one in this order, until enough have passed the filters.
+    select k.id
+    from (select * from scored order by score desc, chunk limit p_most) s
+    cross join lateral (
+      select k.id from knowledge_chunks k
+      where k.id = (select w.id from chunk_words w where w.number = s.chunk and w.is_current)
+        and passes(k, p_type, p_category, p_level, p_material, p_in)
+      offset 0) k
+    order by s.score desc, s.chunk limit p_depth);
+end $$;
+
+-- The chunks p_found, then, of those that pass the filters, the concepts that a found example illustrates, so that the example
+-- can rank below them, and p_expected, which is not found.
+create function public.with_illustrated(
+  p_found text[], p_expected text, p_type text, p_category text, p_level text, p_material text, p_in text
+) returns table (id text, is_found boolean, type text, material text, illustrates text[], language text)
+language plpgsql stable rows 200 as $$
+begin
+  return query
+  with found as materialized (
+    -- One by one by primary key: the planner cannot know how few they are.
+    select k.* from unnest(p_found) as f(id)
+    cross join lateral (select c.* from knowledge_chunks c where c.id = f.id offset 0) k
+  ), other as (
+    select e.id, bool_or(e.is_found) as is_found from (
+      select f.material || '#' || i.anchor as id, true as is_found from found f, unnest(f.illustrates) as i(anchor)
+      where f.type = 'example' and p_type is null
+      union all select p_expected, false where p_expected is not null) e
+    where e.id not in (select f.id from found f) group by e.id
+  )
+  select f.id, true, f.type, f.material, f.illustrates, f.language from found f
+  union all
+  select k.id, o.is_found, k.type, k.material, k.illustrates, k.language
+  from other o cross join lateral (
+    select c.* from knowledge_chunks c where c.id = o.id and passes(c, p_type, p_category, p_level, p_material, p_in) offset 0) k;
+end $$;
+
+-- The impacts of a question's terms in chunks: {id: {term: impact}}. Words that no posting was read of are in the chunks' own.
+create function public.impacts_in(p_ids text[], p_terms jsonb, p_hits public.posting_hits) returns jsonb
+language plpgsql stable as $$
+declare
+  names constant text[] := array(select t->>'term' from jsonb_array_elements(p_terms) t);
+  unread constant text[] := array(select t->>'term' from jsonb_array_elements(p_terms) t where not (t->>'is_read')::boolean);
+begin
+  return (
+  with row as materialized (
+    select w.id, w.number, w.terms, w.impacts from unnest(p_ids) as c(id)
+    cross join lateral (select w.* from chunk_words w where w.id = c.id and w.is_current offset 0) w
+  ), words as (
+    select r.id, names[h.place] as term, h.impact from row r join hits_of(p_hits) h on h.chunk = r.number
+    union
+    select u.id, u.term, u.impact
+    -- Arrays in the list of a select are read without a copy of their rows.
+    from (select r.id, unnest(r.terms) as term, unnest(r.impacts) as impact from row r where unread <> '{}' offset 0) u
+    where u.term in (select unnest(unread))
+  )
+  select coalesce(jsonb_object_agg(m.id, m.impacts), '{}')
+  from (select w.id, jsonb_object_agg(w.term, w.impact) as impacts from words w group by w.id) m);
+end $$;
+
+-- The candidates of search_candidates, of which these are the nearest and the matching, best first.
+create function public.candidates_of(
+  p_nearest text[], p_matching text[], p_terms jsonb, p_hits public.posting_hits, p_vector extensions.halfvec, p_space text,
+  p_expected text, p_type text, p_category text, p_level text, p_material text, p_in text
+) returns json language plpgsql stable as $$
+declare
+  found constant text[] := array(select distinct f from unnest(p_nearest || p_matching) f);
+begin
+  return (
+  with candidate as materialized (
+    select * from with_illustrated(found, p_expected, p_type, p_category, p_level, p_material, p_in)
+  ), matched as materialized (
+    select impacts_in(array(select c.id from candidate c), p_terms, p_hits) as impacts
+  )
+  select coalesce(json_agg(json_build_object(
+    'id', c.id, 'type', c.type, 'language', c.language, 'is_found', c.is_found,
+    'nearest_rank', array_position(p_nearest, c.id), 'matching_rank', array_position(p_matching, c.id),
+    'illustrates', (select coalesce(json_agg(c.material || '#' || i), '[]') from unnest(c.illustrates) i),
+    'impacts', coalesce(m.impacts->c.id, '{}'),
+    'cosine', (select 1 - min(v.embedding <=> p_vector) from embedded_text e
+               join knowledge_vector v using (space, text_hash) where e.id = c.id and e.space = p_space))), '[]')
+  from candidate c, matched m
+  -- Without filters nothing above asks where a page is.
+  where p_material is not null or not starts_with(c.material, '_sakuin/'));
+end $$;
 
 -- The candidates of a question, with the evidence for each. sakuin/retrieval/ranking.py ranks them.
 --
@@ -1224,234 +1485,63 @@ $$;
 -- Returns an object:
 --   total        the number of chunks of the index
 --   frequency    {term: the number of chunks with it}; it counts words that are not current, too
---   cosines      [[language, cosine]] of p_sample passages, which are the same for every question
+--   cosines      sampled_cosines
 --   candidates   [{id, type, language, illustrates, cosine, nearest_rank, matching_rank, impacts, is_found}]
 --
 -- The candidates are the p_depth chunks with the nearest passages, their share of these for each language of the sample, since
--- other languages have lower cosines, and the p_depth chunks with the best words: the
--- greatest sums over the slots of the greatest idf * impact of a slot's terms. All chunks of the rarest slot are
--- compared, and those of the next rarest while the total stays within p_posting_budget chunks. Further candidates are the
--- concepts that a found example illustrates, so that the example can rank below them, and p_expected (then `is_found` is
--- false).
+-- other languages have lower cosines, the p_depth chunks with the best words, and with_illustrated.
 create function public.search_candidates(
   p_embedding text, p_slots jsonb, p_space text, p_depth integer, p_sample integer,
   p_posting_budget integer, p_expected text default null, p_type text default null, p_category text default null,
   p_level text default null, p_material text default null, p_in text default null, p_folders text[] default '{""}'
-) returns json
-language plpgsql stable set jit = off set max_parallel_workers_per_gather = 0
+) returns json language plpgsql stable set jit = off set max_parallel_workers_per_gather = 0
 set enable_mergejoin = off as $$
-#variable_conflict use_column
 declare
   -- As an argument, the type would need a right to the schema extensions.
   query_vector constant halfvec(1536) := p_embedding;
-  is_filtered constant boolean := coalesce(p_type, p_category, p_level, p_in) is not null;
-  only_block constant integer := block_of(p_material);
-  -- So few chunks pass the filters that comparing all of them is faster than searching the graph.
   is_narrow boolean := p_material is not null;
-  nearest text[] := '{}';
-  -- The first and the last language of an index: most libraries have one, and need not look at each text of the sample.
-  is_mixed constant boolean := (
-    select split_part(min(k.language), '-', 1) <> split_part(max(k.language), '-', 1) from knowledge_chunks k);
-  leg record;
-  ids text[];
-  passages bigint := 0;
-  languages text[];
-  vector halfvec(1536);
-  passing integer[];
   total bigint;
-  not_current constant bigint := (select count(*) from chunk_words w where not w.is_current);
   cosines json := '[]';
+  nearest text[] := '{}';
+  passing integer[];
+  terms jsonb;
+  hits posting_hits;
+  matching text[];
 begin
   -- The planner assumes that all terms are equally common, and would read every chunk for each of them.
   perform set_config('enable_seqscan', 'off', true);
-
   select coalesce(sum(m.chunks_count), 0) into total from material m;
   if query_vector is not null then
-    if p_sample > 0 then
-      select coalesce(json_agg(json_build_array(k.language, 1 - (v.embedding <=> query_vector))), '[]'),
-             array_agg(distinct lower(split_part(k.language, '-', 1))) filter (where k.language is not null)
-      into cosines, languages
-      from (select e.* from embedded_text e where e.space = p_space order by e.text_hash limit p_sample) e
-      cross join lateral (select v.* from knowledge_vector v where v.space = e.space and v.text_hash = e.text_hash offset 0) v
-      left join lateral (select c.language from knowledge_chunks c where is_mixed and c.id = e.id offset 0) k on true;
-    end if;
-    if is_filtered and not is_narrow then
-      is_narrow := not exists (
-        select from knowledge_chunks k
-        where passes(k, p_type, p_category, p_level, p_material, p_in) offset 1000);
-    end if;
+    if p_sample > 0 then cosines := sampled_cosines(query_vector, p_space, p_sample); end if;
+    is_narrow := is_narrow or coalesce(p_type, p_category, p_level, p_in) is not null and not exists (
+      select from knowledge_chunks k where passes(k, p_type, p_category, p_level, p_material, p_in) offset 1000);
     perform set_config('hnsw.ef_search', least(1000, 2 * p_depth)::text, true);
-    for leg in
-      select null as language, p_depth as depth
-      union all
-      select l.language, p_depth / cardinality(languages) from unnest(languages) as l(language) where cardinality(languages) > 1
-    loop
-      vector := query_vector;
-      ids := '{}';
-      passages := 0;
-      if leg.language is not null then
-        -- It has at least half of its share.
-        continue when leg.depth <= 2 * (
-          select count(*) from knowledge_chunks k
-          where k.id = any (nearest) and lower(split_part(k.language, '-', 1)) = leg.language);
-        vector := vector_in_language(p_space, p_sample, query_vector, leg.language);
-        continue when vector is null;
-      end if;
-      if not is_narrow then
-        -- The scan of the graph continues until enough chunks pass the filters; for a language it is one walk.
-        perform set_config('hnsw.iterative_scan', case when leg.language is null then 'strict_order' else 'off' end, true);
-        -- The graph returns chunks in order. Without this the planner reads and sorts all of them.
-        perform set_config('enable_sort', 'off', true);
-        with near as materialized (
-          select t.id from knowledge_vector v
-          -- None for a text that no chunk has.
-          cross join lateral (
-            select e.id from embedded_text e
-            where e.space = v.space and e.text_hash = v.text_hash
-              and (not is_filtered and leg.language is null or exists (
-                select from knowledge_chunks k where k.id = e.id and passes(k, p_type, p_category, p_level, p_material, p_in)
-                  and (leg.language is null or lower(split_part(k.language, '-', 1)) = leg.language))) offset 0) t
-          where v.space = p_space and not starts_with(v.space, 'turbopuffer-')
-          order by v.embedding <=> vector limit 2 * leg.depth
-        ), numbered as (select n.id, row_number() over () as place from near n)
-        select array(select n.id from numbered n group by n.id order by min(n.place) limit leg.depth),
-               (select count(*) from numbered) into ids, passages;
-        perform set_config('enable_sort', 'on', true);
-      end if;
-      if passages < 2 * leg.depth and cardinality(ids) < least(leg.depth, total) and (is_narrow or leg.language is null) then
-        -- Compare every row that passes the filters.
-        ids := array(
-          select k.id from knowledge_chunks k join embedded_text e on e.id = k.id and e.space = p_space
-          join knowledge_vector v on v.space = e.space and v.text_hash = e.text_hash
-          where passes(k, p_type, p_category, p_level, p_material, p_in)
-            and (leg.language is null or lower(split_part(k.language, '-', 1)) = leg.language)
-          group by k.id order by min(v.embedding <=> vector), k.id limit leg.depth);
-      end if;
-      nearest := nearest || ids;
-    end loop;
+    nearest := nearest_by_language(
+      query_vector, p_space, p_depth, p_sample, cosines, total, is_narrow, p_type, p_category, p_level, p_material, p_in);
   end if;
-
   if is_narrow and p_material is null then
     -- So few that the search for p_depth of them, best first, would look at more chunks: at p_depth times total through their number.
     passing := array(
       select w.number from knowledge_chunks k join chunk_words w on w.id = k.id and w.is_current
       where passes(k, p_type, p_category, p_level, p_material, p_in)
       limit sqrt(p_depth * total) + 1);
-    if cardinality(passing) > sqrt(p_depth * total) then
-      passing := null;
-    end if;
+    passing := case when cardinality(passing) <= sqrt(p_depth * total) then passing end;
   end if;
 
-  -- Planning takes as long as the statement, and no argument changes its best plan.
+  -- Planning takes as long as the statements, and no argument changes their best plans.
   perform set_config('plan_cache_mode', 'force_generic_plan', true);
-  return (
-  with question as materialized (
-    select s.slot, s.value->'folders' as folders, t.term collate "C" as term
-    from jsonb_array_elements(p_slots) with ordinality as s(value, slot)
-    cross join lateral jsonb_array_elements_text(s.value->'terms') as t(term)
-  ), counted as materialized (
-    select t.term, least(total, (select coalesce(sum(p.n), 0) from posting p where p.term = t.term))::float8 as n
-    from (select distinct s.term from question s) t
-  ), asked as materialized (
-    select s.folders, s.slot, s.term, c.n, ln(1 + (total - c.n + 0.5) / (c.n + 0.5)) as gain
-    from question s join counted c using (term)
-  ), sizes as (
-    select a.slot, a.folders, count(*) = 1 as is_plain, sum(a.n) as n from asked a group by a.slot, a.folders
-  ), reached as (
-    select z.slot, z.is_plain, f.folder, sum(z.n) over rarest as n, bool_or(z.n > 0) over earlier as is_later
-    from sizes z
-    join unnest(p_folders) as f(folder) on z.folders is null or z.folders ? f.folder
-    window rarest as (partition by f.folder order by z.n, z.slot rows unbounded preceding),
-           earlier as (partition by f.folder order by z.n, z.slot rows between unbounded preceding and 1 preceding)
-  ), slots as materialized (
-    select r.slot, r.is_plain, array_agg(r.folder) as folders, count(*) = cardinality(p_folders) as is_everywhere
-    from reached r where r.n <= p_posting_budget or not coalesce(r.is_later, false) group by r.slot, r.is_plain
-  ), read as materialized (
-    select h.chunk, h.impact, a.term, a.slot, a.gain * h.impact as value, s.is_plain, s.is_everywhere, s.folders
-    from slots s join asked a using (slot)
-    cross join lateral (
-      select p.chunks, p.impacts from posting p
-      where p.term = a.term
-        and p.block between coalesce(only_block, 0) and coalesce(only_block, 2147483647) offset 0) p
-    cross join lateral unnest(p.chunks, p.impacts) as h(chunk, impact)
-  ), hits as (
-    select r.chunk, r.slot, r.is_plain, r.value from read r
-    where (passing is null or r.chunk in (select unnest(passing)))
-      -- Of folders that begin the name of a page, the last one is the deepest.
-      and (r.is_everywhere or r.folders @> array(
-        select max(f.folder collate "C") from chunk_words w, unnest(p_folders) as f(folder)
-        where w.number = r.chunk and starts_with(w.material, f.folder)))
-  ), scored as (
-    select v.chunk, sum(v.value) as score
-    from (select h.chunk, h.value from hits h where h.is_plain
-          union all
-          select h.chunk, max(h.value) from hits h where not h.is_plain group by h.chunk, h.slot) v
-    group by v.chunk
-  ), matching as materialized (
-    select m.id, row_number() over (order by m.score desc, m.chunk)::integer as place from (
-      -- One by one in this order, until enough have passed the filters.
-      select s.chunk, s.score, k.id
-      from (select * from scored order by score desc, chunk
-            limit case when coalesce(p_type, p_category, p_level, p_material, p_in) is null then p_depth + not_current end) s
-      cross join lateral (
-        select k.id from knowledge_chunks k
-        where k.id = (select w.id from chunk_words w where w.number = s.chunk and w.is_current)
-          and passes(k, p_type, p_category, p_level, p_material, p_in)
-        offset 0) k
-      order by s.score desc, s.chunk limit p_depth) m
-  ), found as materialized (
-    select g.*, k.type, k.material, k.illustrates, k.language
-    from (
-      select u.id, min(u.nearest) as nearest, min(u.matching) as matching from (
-        select n.id, n.place::integer as nearest, null::integer as matching
-        from unnest(nearest) with ordinality as n(id, place)
-        union all select m.id, null, m.place from matching m) u
-      group by u.id) g
-    -- One by one by primary key: the planner cannot know how few they are.
-    cross join lateral (select k.* from knowledge_chunks k where k.id = g.id offset 0) k
-  ), candidates as materialized (
-    select f.id, f.nearest, f.matching, true as is_found, f.type, f.material, f.illustrates, f.language from found f
-    union all
-    select o.id, null, null, o.is_found, k.type, k.material, k.illustrates, k.language
-    from (
-      select e.id, bool_or(e.is_found) as is_found from (
-        select f.material || '#' || i.anchor as id, true as is_found from found f, unnest(f.illustrates) as i(anchor)
-        where f.type = 'example' and p_type is null
-        union all select p_expected, false where p_expected is not null) e
-      where e.id not in (select f.id from found f) group by e.id) o
-    cross join lateral (
-      select k.* from knowledge_chunks k where k.id = o.id and passes(k, p_type, p_category, p_level, p_material, p_in) offset 0) k
-  ), unread as materialized (
-    select a.term from asked a where a.slot not in (select s.slot from slots s)
-  ), words as (
-    select c.id, r.term, r.impact from candidates c
-    cross join lateral (select w.number from chunk_words w where w.id = c.id and w.is_current offset 0) w
-    join read r on r.chunk = w.number
-    union
-    select u.id, u.term, u.impact
-    -- Arrays in the list of a select are read without a copy of their rows.
-    from (select w.id, unnest(w.terms) as term, unnest(w.impacts) as impact
-          from candidates c
-          cross join lateral (select w.* from chunk_words w where w.id = c.id and w.is_current offset 0) w
-          where exists (select from unread) offset 0) u
-    where u.term in (select n.term from unread n)
-  ), matched as materialized (
-    select w.id, json_object_agg(w.term, w.impact) as impacts from words w group by w.id
-  )
-  select json_build_object(
-    'total', total,
-    'cosines', cosines,
-    'frequency', (select coalesce(json_object_agg(c.term, c.n), '{}') from counted c),
-    'candidates', (
-      select coalesce(json_agg(json_build_object(
-        'id', c.id, 'type', c.type, 'language', c.language, 'nearest_rank', c.nearest, 'matching_rank', c.matching, 'is_found', c.is_found,
-        'illustrates', (select coalesce(json_agg(c.material || '#' || i), '[]') from unnest(c.illustrates) i),
-        'impacts', coalesce(m.impacts, '{}'),
-        'cosine', (select 1 - min(v.embedding <=> query_vector) from embedded_text e
-                   join knowledge_vector v using (space, text_hash) where e.id = c.id and e.space = p_space))), '[]')
-      from candidates c left join matched m using (id)
-      -- Without filters nothing above asks where a page is.
-      where p_material is not null or not starts_with(c.material, '_sakuin/'))));
+  terms := question_terms(p_slots, p_folders, total, p_posting_budget);
+  hits := read_postings(terms, block_of(p_material));
+  matching := matching_chunks(
+    terms, hits, p_folders, passing, p_depth,
+    case when coalesce(p_type, p_category, p_level, p_material, p_in) is null
+      then p_depth + (select count(*) from chunk_words w where not w.is_current) end,
+    p_type, p_category, p_level, p_material, p_in);
+  return json_build_object(
+    'total', total, 'cosines', cosines,
+    'frequency', (select coalesce(jsonb_object_agg(t->>'term', t->'n'), '{}') from jsonb_array_elements(terms) t),
+    'candidates', candidates_of(
+      nearest, matching, terms, hits, query_vector, p_space, p_expected, p_type, p_category, p_level, p_material, p_in));
 end $$;
 
 -- What Postgres adds to p_rows, which a search in turbopuffer found: {total, frequency, sample, candidates}, as in
@@ -1463,15 +1553,6 @@ create function public.stored_candidates(
 ) returns jsonb language sql stable set jit = off set enable_seqscan = off as $$
   with whole as materialized (
     select coalesce(sum(m.chunks_count), 0) as total from material m
-  ), found as materialized (
-    select k.* from stored_row r join knowledge_chunks k using (id) where r.space = p_space and r.row_id = any (p_rows)
-  ), candidates as (
-    select c.id, bool_or(c.is_found) as is_found from (
-      select f.id, true as is_found from found f
-      union all select f.material || '#' || i.anchor, true from found f, unnest(f.illustrates) as i(anchor)
-      where f.type = 'example' and p_type is null
-      union all select p_expected, false where p_expected is not null) c
-    group by c.id
   )
   select jsonb_build_object(
     'total', w.total,
@@ -1486,9 +1567,10 @@ create function public.stored_candidates(
       select coalesce(jsonb_agg(jsonb_build_object('id', k.id, 'row', r.row_id, 'type', k.type, 'language', k.language, 'is_found', c.is_found,
         'illustrates', (select coalesce(jsonb_agg(k.material || '#' || i), '[]') from unnest(k.illustrates) i))
         order by k.id), '[]')
-      from candidates c
-      cross join lateral (
-        select k.* from knowledge_chunks k where k.id = c.id and passes(k, p_type, p_category, p_level, p_material, p_in) offset 0) k
+      from with_illustrated(
+        array(select r.id from stored_row r where r.space = p_space and r.row_id = any (p_rows) and r.id is not null),
+        p_expected, p_type, p_category, p_level, p_material, p_in) c
+      join knowledge_chunks k on k.id = c.id and passes(k, p_type, p_category, p_level, p_material, p_in)
       left join stored_row r on r.id = c.id and r.space = p_space))
   from whole w
 $$;
@@ -1565,17 +1647,7 @@ $$;
 -- names are like p_material, those with the same last segment first. With p_in, all of them are those of pages that begin with it.
 create function public.filter_values(p_limit integer, p_material text default null, p_in text default null) returns jsonb
 language sql stable set enable_seqscan = off as $$
-  -- From one value to the next: an index has each of them once for every chunk.
-  with recursive categories as (
-    select min(k.category) as value from knowledge_chunks k where k.category is not null
-    union all
-    select (select min(k.category) from knowledge_chunks k where k.category > c.value) from categories c
-    where c.value is not null
-  ), levels as (
-    select min(k.level) as value from knowledge_chunks k where k.level is not null
-    union all
-    select (select min(k.level) from knowledge_chunks k where k.level > l.value) from levels l where l.value is not null
-  ), alike as (
+  with alike as (
     (select m.material, false as is_other from (
        select x.material from material x
        where regexp_replace(x.material, '^.*/', '') = regexp_replace(p_material, '^.*/', '') offset 0) m
@@ -1593,16 +1665,12 @@ language sql stable set enable_seqscan = off as $$
               where exists (select from knowledge_chunks k
                             where k.type = t.type and not starts_with(k.material, '_sakuin/')
                               and (p_in is null or starts_with(k.material, p_in)))),
-    'categories', (select coalesce(jsonb_agg(v.value), '[]')
-                   from (select c.value from categories c where c.value is not null
-                           and (p_in is null or exists (select from knowledge_chunks k
-                                                        where k.category = c.value and starts_with(k.material, p_in)))
-                         limit p_limit) v),
-    'levels', (select coalesce(jsonb_agg(v.value), '[]')
-               from (select l.value from levels l where l.value is not null
-                       and (p_in is null or exists (select from knowledge_chunks k
-                                                    where k.level = l.value and starts_with(k.material, p_in)))
-                     limit p_limit) v),
+    'categories', (select coalesce(jsonb_agg(v.value order by v.value), '[]') from (
+      select distinct k.category as value from knowledge_chunks k
+      where k.category is not null and (p_in is null or starts_with(k.material, p_in)) order by 1 limit p_limit) v),
+    'levels', (select coalesce(jsonb_agg(v.value order by v.value), '[]') from (
+      select distinct k.level as value from knowledge_chunks k
+      where k.level is not null and (p_in is null or starts_with(k.material, p_in)) order by 1 limit p_limit) v),
     'folders', (select coalesce(jsonb_agg(v.folder order by v.folder), '[]') from (
       select distinct array_to_string((string_to_array(d.folder, '/'))[:n], '/') collate "C" as folder
       from (select distinct regexp_replace(m.material, '/[^/]*$', '') as folder from material m
@@ -2141,9 +2209,7 @@ begin
   perform check_role(p_project, 'owner');
   perform check_quota((select count(*) from project_member m where m.project_id = p_project and m.user_id <> p_member),
                       1, 'members');
-  if p_role <> 'owner' then
-    perform check_owner_leaves(p_project, p_member);
-  end if;
+  if p_role <> 'owner' then perform check_owner_leaves(p_project, p_member); end if;
   insert into project_member as m (project_id, user_id, role) values (p_project, p_member, coalesce(p_role, 'viewer'))
   on conflict (project_id, user_id) do update set role = excluded.role where p_role <> m.role;
 end $$;
@@ -2152,9 +2218,7 @@ end $$;
 create function public.remove_member(p_project uuid, p_member uuid) returns void language plpgsql as $$
 begin
   perform lock_members(p_project);
-  if p_member is distinct from acting_user() then
-    perform check_role(p_project, 'owner');
-  end if;
+  if p_member is distinct from acting_user() then perform check_role(p_project, 'owner'); end if;
   perform require(exists (select from project_member m where m.project_id = p_project and m.user_id = p_member),
                   'P0002', 'record.no_member', jsonb_build_object('id', p_member));
   perform check_owner_leaves(p_project, p_member);
@@ -2415,9 +2479,7 @@ declare
   t context_table;
 begin
   select * into t from context_table c where c.id = p_table for update;
-  if t.id is null or p_upload <= t.imported_upload then
-    return false;
-  end if;
+  if t.id is null or p_upload <= t.imported_upload then return false; end if;
   if p_error is not null then
     update context_table set import_error = p_error, imported_upload = p_upload where id = p_table;
     return true;
@@ -2436,19 +2498,10 @@ begin
   new.input_schema := '{
     "type": "object",
     "properties": {
-      "query": {
-        "type": "string",
-        "description":
-          "A complete question (the search keeps no memory) or words: \"how long is the warranty\", 「保証期間は何年」."
-      },
-      "top_k": {
-        "type": "integer", "minimum": 1, "maximum": 50, "default": 5,
-        "description": "Most results."
-      },
-      "cursor": {
-        "type": "string",
-        "description": "A `next_cursor`."
-      }
+      "query": {"type": "string", "description":
+        "A complete question (the search keeps no memory) or words: \"how long is the warranty\", 「保証期間は何年」."},
+      "top_k": {"type": "integer", "minimum": 1, "maximum": 50, "default": 5, "description": "Most results."},
+      "cursor": {"type": "string", "description": "A `next_cursor`."}
     },
     "required": ["query"],
     "additionalProperties": false
@@ -2465,9 +2518,7 @@ declare
 begin
   select * into o from tool c where c.id = p_tool and exists (select from project p where p.id = c.project_id);
   perform require(o.id is not null, 'P0002', 'record.no_tool', jsonb_build_object('id', p_tool));
-  if p_change then
-    perform check_role(o.project_id, 'editor');
-  end if;
+  if p_change then perform check_role(o.project_id, 'editor'); end if;
   return o;
 end $$;
 
@@ -2877,28 +2928,6 @@ create index table_namespace_table on public.table_namespace (table_id);
 
 -- ---------------------------------------------------------------- namespaces
 
-create function public.assign_namespace_suffix(p_fingerprint text) returns text language plpgsql as $$
-begin
-  if not exists (select from table_index_version f where f.fingerprint = p_fingerprint) then
-    perform pg_advisory_xact_lock(hashtext('table_index_version'));
-    insert into table_index_version (fingerprint, suffix)
-    select p_fingerprint, case when exists (select from table_index_version) then p_fingerprint else '' end
-    on conflict do nothing;
-  end if;
-  return (select f.suffix from table_index_version f where f.fingerprint = p_fingerprint);
-end $$;
-
--- A worker with a wrong project id writes nothing: it records its namespace before it writes.
-create function public.check_namespace_project() returns trigger language plpgsql security definer as $$
-begin
-  perform require(not exists (select from context_table t where t.id = new.table_id
-                              and not starts_with(new.namespace, 'project_' || t.project_id || '_table_' || t.id)),
-                  'PT422', 'record.other_project');
-  return new;
-end $$;
-create trigger check_namespace_project before insert on public.table_namespace
-  for each row execute function public.check_namespace_project();
-
 -- Deletes the records of namespaces that were not needed for p_seconds. Workers that started before have ended.
 create function public.delete_namespace_records(p_namespaces text[], p_seconds integer) returns void language sql as $$
   delete from table_namespace s
@@ -3232,6 +3261,9 @@ begin
   where c.id = any (p_ids) and c.table_id = p_table and c.fingerprint = p_fingerprint
     and (c.turbopuffer_doc_id is null or c.indexed_at is null)
     and exists (select from context_table t where t.id = p_table);
+  -- A worker with a wrong project id writes nothing.
+  perform require(wanted = '[]' or starts_with(p_namespace, 'project_' || t.project_id || '_table_' || t.id), 'PT422',
+                  'record.other_project') from context_table t where t.id = p_table;
   -- Read first: a row that every batch of a Table locks would make them wait.
   if wanted <> '[]' and not exists (
     select from table_namespace n where n.namespace = p_namespace and n.unneeded_since is null) then
@@ -3693,7 +3725,9 @@ begin
   perform pg_advisory_xact_lock(hashtext('sakuin.index_version'));
   insert into page_index_version select * from jsonb_populate_record(null::page_index_version, p_index->'knowledge')
   on conflict do nothing;
-  perform assign_namespace_suffix(p_index->>'tables');
+  insert into table_index_version (fingerprint, suffix)
+  select p_index->>'tables', case when exists (select from table_index_version) then p_index->>'tables' else '' end
+  on conflict do nothing;
   insert into index_version (fingerprint, parts, knowledge, tables, table_space, live, live_since)
   select p_index->>'fingerprint', p_index->'parts', p_index->'knowledge'->>'fingerprint', p_index->>'tables',
          p_index->>'table_space', first.one, case when first.one then now() end
@@ -3709,22 +3743,16 @@ create function public.index_versions() returns jsonb language sql stable as $$
   from index_version s join table_index_version f on f.fingerprint = s.tables
 $$;
 
--- Whether Tables are searched with this fingerprint. True for all while no version is recorded.
+-- Whether Tables are searched with this fingerprint.
 create function public.is_live_for_tables(p_fingerprint text) returns boolean language sql stable as $$
-  select coalesce((select s.tables = p_fingerprint from index_version s where s.live), true)
+  select exists (select from index_version s where s.live and s.tables = p_fingerprint)
 $$;
 
-create function public.is_kept_for_tables(p_fingerprint text) returns boolean language sql stable as $$
-  select not exists (select from index_version) or exists (select from index_version s where s.tables = p_fingerprint)
-$$;
-
--- The spaces of the versions with the same text template as p_fingerprint; its own, while no version is recorded.
+-- The spaces of the versions with the same text template as p_fingerprint.
 create function public.spaces_of_template(p_fingerprint text) returns text[] language sql stable as $$
-  select case when exists (select from index_version)
-    then array(select distinct f.space from index_version v join page_index_version f on f.fingerprint = v.knowledge
+  select array(select distinct f.space from index_version v join page_index_version f on f.fingerprint = v.knowledge
                join page_index_version own on own.text_template = f.text_template
                where own.fingerprint = p_fingerprint)
-    else array(select f.space from page_index_version f where f.fingerprint = p_fingerprint) end
 $$;
 
 -- Ends a comparison of a Table with the store. The live version is compared last. A reindex that was requested
@@ -3871,7 +3899,7 @@ end $$;
 create function public.sweep_vectors(p_limit integer) returns bigint language plpgsql as $$
 declare
   unused constant text[] := array(
-    select f.space from page_index_version f where exists (select from index_version v where v.live)
+    select f.space from page_index_version f
     except select f.space from index_version v join page_index_version f on f.fingerprint = v.knowledge);
   of_them constant text := format('x.space = any (%L)', unused);
   n bigint;
@@ -3887,18 +3915,7 @@ begin
   return n + delete_some('stored_row', of_them, p_limit);
 end $$;
 
--- What Tables still store for deleted versions: [{project_id, table_id, fingerprint, suffix}], at most p_limit.
-create function public.orphaned_table_indexes(p_fingerprint text, p_limit integer) returns jsonb
-language sql stable as $$
-  select coalesce(jsonb_agg(to_jsonb(x) order by x.table_id, x.fingerprint), '[]') from (
-    select t.project_id, s.table_id, v.fingerprint, v.suffix
-    from table_index_version v join table_scan s using (fingerprint) join context_table t on t.id = s.table_id
-    where v.fingerprint = any (array(select d.fingerprint from table_index_version d
-                                     where d.fingerprint <> p_fingerprint and not is_kept_for_tables(d.fingerprint)))
-    limit p_limit) x
-$$;
-
--- Deletes a portion of what a Table stores for a deleted version. Returns how many rows; 0: nothing is left, null: the
+-- Deletes a portion of what a Table stores for a deleted version, and returns how many rows; 0: nothing is left, or the
 -- version is recorded again. Clears the scan first and deletes its row last, because plan_nodes needs the row.
 create function public.delete_table_index(p_table uuid, p_fingerprint text, p_limit integer) returns bigint
 language plpgsql as $$
@@ -3906,7 +3923,7 @@ declare
   n bigint;
 begin
   perform from context_table t where t.id = p_table for update;
-  if is_kept_for_tables(p_fingerprint) then return null; end if;
+  if exists (select from index_version v where v.tables = p_fingerprint) then return 0; end if;
   update table_scan s set generation = -1, current_generation = null, complete_generation = null
   where s.table_id = p_table and s.fingerprint = p_fingerprint and s.generation >= 0;
   perform lock_words(p_table, p_fingerprint);
@@ -3917,12 +3934,9 @@ end $$;
 
 -- Marks and returns the namespaces that are not needed, of one Table or of all: the Table is deleted, or the version
 -- is, and the Table has no nodes for it.
-create function public.mark_abandoned_namespaces(p_fingerprint text, p_table uuid) returns jsonb language sql as $$
-  with deleted as materialized (
-    select v.fingerprint from table_index_version v
-    where v.fingerprint <> p_fingerprint and not is_kept_for_tables(v.fingerprint)
-  ), checked as materialized (
-    select s.namespace, t.id is null or s.fingerprint in (select d.fingerprint from deleted d)
+create function public.mark_abandoned_namespaces(p_table uuid) returns jsonb language sql as $$
+  with checked as materialized (
+    select s.namespace, t.id is null or not exists (select from index_version v where v.tables = s.fingerprint)
       and not exists (select from node n where n.table_id = t.id and n.fingerprint = s.fingerprint) as abandoned
     from table_namespace s left join context_table t on t.id = s.table_id
     where p_table is null or s.table_id = p_table
@@ -4014,25 +4028,25 @@ $$;
 -- message began without an end, index_versions, page: of a page (page_record)}, which its worker needs next.
 create function public.begin_work(p_work jsonb, p_message text) returns jsonb language plpgsql as $$
 declare
-  n integer;
+  work jsonb;
 begin
   case p_work->>'kind'
   when 'page' then
     perform add_material(p_work->>'id', nullif(p_work->'source', 'null'));
-    update material m set work = with_attempt(m.work, p_message) where m.material = p_work->>'id'
-    returning (m.work->'attempts'->>p_message)::integer into n;
+    update material m set work = with_attempt(m.work, p_message) where m.material = p_work->>'id' returning m.work into work;
   when 'file' then
-    insert into authored_file (key, version_id) values (p_work->>'id', '') on conflict do nothing;
-    update authored_file f set work = with_attempt(f.work, p_message) where f.key = p_work->>'id'
-    returning (f.work->'attempts'->>p_message)::integer into n;
+    insert into authored_file as f (key, version_id, work) values (p_work->>'id', '', with_attempt(null, p_message))
+    on conflict (key) do update set work = with_attempt(f.work, p_message) returning f.work into work;
   when 'table' then
     update context_table t set work = with_attempt(t.work, p_message) where t.id = (p_work->>'id')::uuid
-    returning (t.work->'attempts'->>p_message)::integer into n;
+    returning t.work into work;
   else
-    update chunks c set attempts = c.attempts + 1 where c.id = (p_work->>'id')::uuid returning c.attempts into n;
+    update chunks c set attempts = c.attempts + 1 where c.id = (p_work->>'id')::uuid
+    returning jsonb_build_object('attempts', jsonb_build_object(p_message, c.attempts)) into work;
   end case;
   -- What is gone has nothing to do.
-  return page_record(case p_work->>'kind' when 'page' then p_work->>'id' end) || jsonb_build_object('attempts', coalesce(n, 1));
+  return page_record(case p_work->>'kind' when 'page' then p_work->>'id' end)
+    || jsonb_build_object('attempts', coalesce((work->'attempts'->>p_message)::integer, 1));
 end $$;
 
 -- Shows on the Tools of a Table since when and why it waits (null: it does not), or on the scan of another version.
@@ -4134,10 +4148,13 @@ $$;
 -- A request hides what it deletes, which is one short statement, and records the rest. Maintenance deletes it in
 -- portions, each far below the time limit of a statement. What a dead worker leaves, the next run deletes.
 
--- Deleted Tables and projects whose rows have to be deleted. `turn`: when a portion of them was deleted last.
+-- Deleted Tables and projects whose rows have to be deleted, and Tables with rows of a deleted index version (`fingerprint`;
+-- else empty). `turn`: when a portion of them was deleted last.
 create table public.deletion (
-  id uuid primary key,
-  turn timestamptz not null default now()
+  id uuid not null,
+  fingerprint text collate "C" not null default '',
+  turn timestamptz not null default now(),
+  primary key (id, fingerprint)
 );
 
 -- Deletes at most p_limit rows x of a table for which p_where is true, and returns how many.
@@ -4167,26 +4184,31 @@ begin
   return n + case when p_fingerprint is null then delete_some('table_object', of_table, p_limit) else 0 end;
 end $$;
 
--- Deletes a portion of a deleted Table or project: {rows, left}, `left`: how many Tables and projects are not deleted
--- completely. Null if nothing is left, or other workers have it.
+-- Deletes a portion of what is deleted: {rows, left}, `left`: how many Tables and projects have more. Null if nothing is
+-- left, or other workers have it.
 create function public.delete_portion(p_limit integer) returns jsonb language plpgsql set enable_seqscan = off as $$
 declare
-  gone uuid;
+  gone deletion;
   n bigint;
 begin
+  insert into deletion (id, fingerprint) select s.table_id, s.fingerprint from table_scan s
+  where s.fingerprint = any (array(
+    select f.fingerprint from table_index_version f except select v.tables from index_version v))
+  on conflict do nothing;
   -- Each in turn: a large one does not keep others waiting.
-  select d.id into gone from deletion d order by d.turn, d.id limit 1 for update skip locked;
-  if gone is null then return null; end if;
-  n := delete_table_rows(gone, null, p_limit)
-    -- Each has up to 20 MB of its own, and becomes a deletion of its own.
-    + delete_some('context_table', format('x.project_id = %L', gone), greatest(p_limit / 500, 1))
-    + delete_some('chunk_vector', format('x.project_id = %L', gone), p_limit);
-  if n = 0 then
-    delete from project p where p.id = gone;
-    delete from deletion d where d.id = gone;
+  select d.* into gone from deletion d order by d.turn, d.id limit 1 for update skip locked;
+  if gone.id is null then return null; end if;
+  if gone.fingerprint <> '' then
+    n := delete_table_index(gone.id, gone.fingerprint, p_limit);
   else
-    update deletion d set turn = clock_timestamp() where d.id = gone;
+    n := delete_table_rows(gone.id, null, p_limit)
+      -- Each has up to 20 MB of its own, and becomes a deletion of its own.
+      + delete_some('context_table', format('x.project_id = %L', gone.id), greatest(p_limit / 500, 1))
+      + delete_some('chunk_vector', format('x.project_id = %L', gone.id), p_limit);
+    delete from project p where p.id = gone.id and n = 0;
   end if;
+  delete from deletion d where (d.id, d.fingerprint) = (gone.id, gone.fingerprint) and n = 0;
+  update deletion d set turn = clock_timestamp() where (d.id, d.fingerprint) = (gone.id, gone.fingerprint);
   return jsonb_build_object('rows', n, 'left', (select count(*) from deletion));
 end $$;
 
@@ -4559,8 +4581,8 @@ language sql set enable_seqscan = off as $$
           select from chunks c join context_table t on t.id = c.table_id and t.project_id = v.project_id
           where text_key(c.title, c.chunk_text) collate "C" = left(v.text_hash, 16)) as used
       from chunk_vector v join old o on v.used_at < o.looked_at
-      cross join lateral (select not exists (select from index_version i where i.live)
-        or exists (select from index_version i where i.table_space = v.space) as is_wanted) w) x
+      cross join lateral (
+        select exists (select from index_version i where i.table_space = v.space) as is_wanted) w) x
     where x.used or x.is_old limit p_limit
   ), used_answers as (
     update learns_cache c set used_at = now() where c.ctid = any (array(select a.place from answer a where a.used)) returning 1
@@ -4696,8 +4718,6 @@ begin
   delete from knowledge_vector v using jsonb_to_recordset(vectors) as t(space text, text_hash text)
   where (v.space, v.text_hash) = (t.space, t.text_hash)
     and not exists (select from embedded_text e where (e.space, e.text_hash) = (v.space, v.text_hash));
-  delete from pending_learns l where l.material = p_material;
-  delete from competing_key k where k.material = p_material;
   delete from material m where m.material = p_material;
 end $$;
 
@@ -4786,7 +4806,8 @@ create function public.schema_digest() returns text language sql stable set sear
     select concat_ws(' ', 'view', c.relname, pg_get_viewdef(c.oid)) from ours c where c.relkind = 'v'
     union all
     select concat_ws(' ', 'function', p.proname, pg_get_function_arguments(p.oid), pg_get_function_result(p.oid),
-                     p.provolatile, p.proowner::regrole, p.prosecdef, p.proconfig, md5(p.prosrc),
+                     p.provolatile, p.proowner::regrole, p.prosecdef, p.proconfig,
+                     md5(concat(p.prosrc, pg_get_function_sqlbody(p.oid))),
                      has_function_privilege('service_role', p.oid, 'execute'),
                      has_function_privilege('sakuin_search', p.oid, 'execute'))
     from pg_proc p

@@ -127,7 +127,7 @@ create index knowledge_chunks_learns_key on public.knowledge_chunks (learns_key)
 -- Keys of a material that another key owns (NFC and NFD spellings of one name), each with its own sequencer.
 create table public.competing_key (
   key text collate "C" primary key,
-  material text collate "C" not null references public.material,
+  material text collate "C" not null references public.material on delete cascade,
   bucket text not null,
   sequencer text collate "C" not null,
   version_id text,
@@ -162,7 +162,7 @@ create index learns_cache_used on public.learns_cache (used_at);
 -- Pages with provisional learns: a language model is asked about them after `due_at`. `claimed_until`: a message about
 -- the page is under way.
 create table public.pending_learns (
-  material text collate "C" primary key references public.material,
+  material text collate "C" primary key references public.material on delete cascade,
   due_at timestamptz not null default now(),
   claimed_until timestamptz
 );
@@ -299,45 +299,6 @@ create function public.mark_announced(p_states jsonb) returns void language sql 
   update material m set announced = s.value from jsonb_each_text(p_states) s where m.material = s.key
 $$;
 
--- Applies a version of a key that does not own the material: it waits, or it replaces a deleted owner.
-create function public.apply_other_key(
-  r public.material, p_source jsonb, p_deleted boolean, p_error jsonb, p_chunks jsonb, p_fingerprint text,
-  p_learns_files jsonb, p_page_hash text, p_findings jsonb, p_words jsonb
-) returns jsonb language plpgsql as $$
-declare
-  fence text collate "C";
-  outcome text;
-begin
-  select w.sequencer into fence from competing_key w where w.key = p_source->>'key' for update;
-  if fence > (p_source->>'sequencer') collate "C" then
-    return jsonb_build_object('outcome', 'superseded', 'generation', r.generation);
-  end if;
-
-  if p_deleted or r.status <> 'deleted' then
-    insert into competing_key as w (key, material, bucket, sequencer, version_id, deleted)
-    select s.key, r.material, s.bucket, s.sequencer, s.version_id, p_deleted
-    from jsonb_populate_record(null::competing_key, p_source) s
-    on conflict (key) do update set
-      sequencer = excluded.sequencer, version_id = excluded.version_id, deleted = excluded.deleted,
-      since = case when w.deleted then now() else w.since end;
-    outcome := case when p_deleted then 'applied' else 'waiting' end;
-    perform record_upload_result(p_source, outcome, case when not p_deleted then
-      jsonb_build_object('code', 'page.other_key', 'values', jsonb_build_object('key', r.key)) end);
-    return jsonb_build_object('outcome', outcome, 'generation', r.generation);
-  end if;
-
-  -- The former owner becomes a competing key, the new owner stops being one.
-  insert into competing_key (key, material, bucket, sequencer, version_id, deleted)
-  values (r.key, r.material, r.bucket, r.sequencer, r.version_id, true)
-  on conflict (key) do update set sequencer = excluded.sequencer, version_id = excluded.version_id, deleted = true;
-  delete from competing_key w where w.key = p_source->>'key';
-  update material m set bucket = p_source->>'bucket', key = p_source->>'key', sequencer = '', version_id = null,
-    indexed_sequencer = null
-  where m.material = r.material;
-  return public.apply_material(r.material, p_source, p_deleted, p_error, p_chunks, p_fingerprint,
-                               p_learns_files, null, p_page_hash, p_findings, p_words => p_words);
-end $$;
-
 -- What a worker knows of a page before it changes it: {page, null if there is none, index_versions}.
 create function public.page_record(p_material text) returns jsonb language plpgsql stable as $$
 begin
@@ -357,15 +318,25 @@ create function public.add_material(p_material text, p_source jsonb) returns voi
   on conflict do nothing
 $$;
 
--- Applies one version of a page.
---   p_source: {bucket, key, version_id, sequencer, uploaded_at}, or null for a change without an upload.
---   p_chunks: the chunks of the page with their words, or the rows of staged ones (rows_of_words); null for a version that
---     cannot be read (p_error), a deletion (p_deleted), or the same page as the searchable one, whose chunks stay. With
+-- A change of a page.
+--   source: {bucket, key, version_id, sequencer, uploaded_at}, or null for a change without an upload.
+--   chunks: the chunks of the page with their words, or the rows of staged ones (rows_of_words); null for a version that
+--     cannot be read (error), a deletion (deleted), or the same page as the searchable one, whose chunks stay. With
 --     `staged_at`, the generation from stage_rows, they apply only if the row still has it.
---   p_learns_files: the versions of the learns.yml files that the chunks were written with, by key.
+--   learns_files: the versions of the learns.yml files that the chunks were written with, by key.
+--   page_hash, findings, words: see material.
+create type public.page_change as (
+  material text, source jsonb, deleted boolean, error jsonb, chunks jsonb, fingerprint text, learns_files jsonb,
+  page_hash text, findings jsonb, words jsonb
+);
+
+-- Whether it has the same page as the searchable one.
+create function public.is_same(c public.page_change) returns boolean language sql immutable
+return c.chunks is null and not c.deleted and c.error is null;
+
+-- Applies a change of a page.
 --   p_expected_generation: the generation of the row when it was read. The same version again, and a change without a
---     source, apply only if the row still has it. The same page applies only if the row has p_page_hash.
---   p_page_hash, p_findings, p_words: see material.
+--     source, apply only if the row still has it. The same page applies only if the row has its page_hash.
 --   p_vectors: {space, vectors: {text_hash: vector}}, new ones of the chunks; they are stored whatever the outcome is.
 --   p_bucket: {version_id} that the bucket had after p_expected_generation was read; null if it has no object. The
 --     sequencer does not count then (apply_current). Without it, the sequencer decides.
@@ -373,19 +344,11 @@ $$;
 -- and was not before. Superseded by its sequencer, a version has no upload_result: it may be the bucket's current one, and
 -- the caller compares it (p_bucket).
 create function public.apply_material(
-  p_material text, p_source jsonb, p_deleted boolean, p_error jsonb, p_chunks jsonb, p_fingerprint text,
-  p_learns_files jsonb, p_expected_generation bigint, p_page_hash text default null,
-  p_findings jsonb default '[]', p_vectors jsonb default null, p_bucket jsonb default null, p_words jsonb default null
+  p_change jsonb, p_expected_generation bigint, p_vectors jsonb default null, p_bucket jsonb default null
 ) returns jsonb language plpgsql as $$
 declare
+  c constant page_change := jsonb_populate_record(null::page_change, p_change);
   r material;
-  seq text := p_source->>'sequencer';
-  generation_now bigint;
-  newest boolean;
-  searchable text;
-  state text collate "C";
-  lost jsonb;
-  is_same constant boolean := p_chunks is null and not p_deleted and p_error is null;
 begin
   if p_vectors is not null then
     insert into knowledge_vector (space, text_hash, embedding)
@@ -393,137 +356,173 @@ begin
     -- In one order, so that two workers cannot deadlock.
     order by v.key collate "C" on conflict do nothing;
   end if;
-  if not is_same then perform add_material(p_material, p_source); end if;
-  select * into r from material m where m.material = p_material for update;
-  if not found or (p_chunks->0->>'staged_at')::bigint <> r.generation
+  if not is_same(c) then perform add_material(c.material, c.source); end if;
+  select * into r from material m where m.material = c.material for update;
+  if not found or (c.chunks->0->>'staged_at')::bigint <> r.generation
      or p_bucket is not null and r.generation <> coalesce(p_expected_generation, 0)
-     or is_same and (r.status, r.key, r.fingerprint, r.page_hash)
-                    is distinct from ('ready', p_source->>'key', p_fingerprint, p_page_hash) then
+     or is_same(c) and (r.status, r.key, r.fingerprint, r.page_hash)
+                       is distinct from ('ready', c.source->>'key', c.fingerprint, c.page_hash) then
     return jsonb_build_object('outcome', 'conflict', 'generation', coalesce(r.generation, 0));
   end if;
-  if p_bucket is not null then
-    return public.apply_current(r, p_source, p_deleted, p_error, p_chunks, p_fingerprint, p_learns_files, p_page_hash,
-                                p_findings, p_words, p_bucket->>'version_id');
-  end if;
+  return case when p_bucket is not null then apply_current(r, c, p_bucket->>'version_id')
+              else apply_in_order(r, c, p_expected_generation) end;
+end $$;
 
+-- Applies a change if its sequencer allows that.
+create function public.apply_in_order(r public.material, c public.page_change, p_expected_generation bigint)
+returns jsonb language plpgsql as $$
+declare
+  seq constant text := c.source->>'sequencer';
+begin
   if seq is null then
     if r.generation is distinct from p_expected_generation or r.status = 'deleted' then
       return jsonb_build_object('outcome', 'conflict', 'generation', r.generation);
     end if;
-    seq := r.indexed_sequencer;
-    newest := false;
-  elsif r.key <> p_source->>'key' then
-    return public.apply_other_key(r, p_source, p_deleted, p_error, p_chunks, p_fingerprint, p_learns_files, p_page_hash,
-                                  p_findings, p_words);
+    return apply_version(r, c, r.indexed_sequencer, false);
+  elsif r.key <> c.source->>'key' then
+    return apply_other_key(r, c);
   elsif r.sequencer_unreliable or seq < r.sequencer collate "C"
-        and (p_error is not null or seq <= coalesce(r.indexed_sequencer, '') collate "C") then
-    return jsonb_build_object('outcome', 'superseded', 'generation', r.generation,
-                              'next_owner', public.next_owner_of(r));
+        and (c.error is not null or seq <= coalesce(r.indexed_sequencer, '') collate "C") then
+    return jsonb_build_object('outcome', 'superseded', 'generation', r.generation, 'next_owner', next_owner_of(r));
   elsif seq = r.sequencer collate "C" and r.generation is distinct from p_expected_generation
-        and not p_deleted and p_error is null and not is_same then
+        and not c.deleted and c.error is null and not is_same(c) then
     return jsonb_build_object('outcome', 'conflict', 'generation', r.generation);
-  else
-    newest := seq >= r.sequencer collate "C";
   end if;
-
-  searchable := r.indexed_version_id;
-  generation_now := r.generation + 1;
-  state := case when not newest then r.version_state when p_deleted then 'deleted'
-                else 'ready ' || coalesce(p_source->>'version_id', seq) end;
-  if p_error is not null then
-    update material m set
-      sequencer = seq, version_id = p_source->>'version_id', status = 'failed', error = p_error,
-      findings = p_findings,
-      announced = case when m.version_state = 'failed ' || coalesce(p_source->>'version_id', seq) then m.announced
-                       else '' end,
-      generation = generation_now, updated_at = now()
-    where m.material = p_material
-    returning * into r;
-    perform record_upload_result(p_source, 'failed', p_error);
-    return jsonb_build_object('outcome', 'failed', 'generation', generation_now, 'announcement', announcement_of(r));
-  end if;
-
-  -- The same version or page again has lost nothing more.
-  lost := case when is_same or p_source is null or searchable = p_source->>'version_id' then r.collapse
-               when not p_deleted then collapse_of(r, p_chunks) end;
-  if not is_same then
-    perform replace_chunks(p_material, case when p_deleted then '[]' else p_chunks end, p_fingerprint, generation_now);
-  end if;
-  -- Also for the same page: its pending row is gone if the version before was deleted from the bucket.
-  perform record_pending_learns(p_material, p_source is not null and not is_same);
-  update material m set
-    sequencer = case when newest then seq else m.sequencer end,
-    version_id = case when newest then p_source->>'version_id' else m.version_id end,
-    status = case when newest then case when p_deleted then 'deleted' else 'ready' end else m.status end,
-    error = case when newest then null else m.error end,
-    generation = generation_now,
-    indexed_sequencer = seq,
-    indexed_version_id = case when p_deleted then null when p_source is null then m.indexed_version_id
-                              else p_source->>'version_id' end,
-    fingerprint = case when p_deleted then null else p_fingerprint end,
-    page_hash = case when not p_deleted then p_page_hash end,
-    learns_files = case when is_same then m.learns_files else p_learns_files end,
-    collapse = lost,
-    findings = case when p_deleted then '[]' when is_same then m.findings else p_findings end,
-    words = case when is_same then m.words else p_words end,
-    chunks_count = case when p_deleted then 0 when is_same then m.chunks_count else jsonb_array_length(p_chunks) end,
-    complete_spaces = case when is_same then m.complete_spaces else spaces_with_all_vectors(m.material) end,
-    indexed_at = case when p_deleted then null else now() end,
-    -- An upload of the same page is no news.
-    announced = case when is_same and newest and m.announced = m.version_state then state
-                     when state <> m.version_state then '' else m.announced end,
-    work = null, updated_at = now()
-  where m.material = p_material
-  returning * into r;
-  -- Reconciliation compares the files that have a row: this one may be removed, and all its events lost.
-  insert into authored_file (key, version_id)
-  select f.key, '' from jsonb_each_text(p_learns_files) f where f.value is not null on conflict do nothing;
-  perform record_upload_result(p_source, 'applied', null);
-  return jsonb_build_object(
-    'outcome', 'applied', 'generation', generation_now, 'next_owner', public.next_owner_of(r),
-    'announcement', announcement_of(r), 'uploaded_at', case when not p_deleted and searchable is distinct from p_source->>'version_id'
-                        then p_source->>'uploaded_at' end);
+  return apply_version(r, c, seq, seq >= r.sequencer collate "C");
 end $$;
 
--- Applies a version (or, with p_deleted, a deletion) whatever its sequencer is, if it is the bucket's current one (p_bucket;
--- null: no object) and the row has another. Sequencers start again in a new bucket and in an emulator that lost its data; a
--- lost event or a removed delete marker has none. An empty sequencer is unknown: that of the row stays.
-create function public.apply_current(
-  r public.material, p_source jsonb, p_deleted boolean, p_error jsonb, p_chunks jsonb, p_fingerprint text,
-  p_learns_files jsonb, p_page_hash text, p_findings jsonb, p_words jsonb, p_bucket text
-) returns jsonb language plpgsql as $$
+-- Applies a change of a key that does not own the material: it waits, or it replaces a deleted owner.
+create function public.apply_other_key(r public.material, c public.page_change) returns jsonb language plpgsql as $$
 declare
-  owns constant boolean := r.key = p_source->>'key';
+  fence text collate "C";
+  outcome text;
+begin
+  select w.sequencer into fence from competing_key w where w.key = c.source->>'key' for update;
+  if fence > (c.source->>'sequencer') collate "C" then
+    return jsonb_build_object('outcome', 'superseded', 'generation', r.generation);
+  end if;
+
+  if c.deleted or r.status <> 'deleted' then
+    insert into competing_key as w (key, material, bucket, sequencer, version_id, deleted)
+    select s.key, r.material, s.bucket, s.sequencer, s.version_id, c.deleted
+    from jsonb_populate_record(null::competing_key, c.source) s
+    on conflict (key) do update set
+      sequencer = excluded.sequencer, version_id = excluded.version_id, deleted = excluded.deleted,
+      since = case when w.deleted then now() else w.since end;
+    outcome := case when c.deleted then 'applied' else 'waiting' end;
+    perform record_upload_result(c.source, outcome, case when not c.deleted then
+      jsonb_build_object('code', 'page.other_key', 'values', jsonb_build_object('key', r.key)) end);
+    return jsonb_build_object('outcome', outcome, 'generation', r.generation);
+  end if;
+
+  -- The former owner becomes a competing key, the new owner stops being one.
+  insert into competing_key (key, material, bucket, sequencer, version_id, deleted)
+  values (r.key, r.material, r.bucket, r.sequencer, r.version_id, true)
+  on conflict (key) do update set sequencer = excluded.sequencer, version_id = excluded.version_id, deleted = true;
+  delete from competing_key w where w.key = c.source->>'key';
+  update material m set bucket = c.source->>'bucket', key = c.source->>'key', sequencer = '', version_id = null,
+    indexed_sequencer = null
+  where m.material = r.material returning * into r;
+  return apply_in_order(r, c, null);
+end $$;
+
+-- Applies a version (or a deletion) whatever its sequencer is, if it is the bucket's current one (p_bucket; null: no object)
+-- and the row has another. Sequencers start again in a new bucket and in an emulator that lost its data; a lost event or a
+-- removed delete marker has none. An empty sequencer is unknown: that of the row stays.
+create function public.apply_current(r public.material, c public.page_change, p_bucket text) returns jsonb
+language plpgsql as $$
+declare
+  owns constant boolean := r.key = c.source->>'key';
+  generation_before constant bigint := r.generation;
+  was_unreliable constant boolean := r.sequencer_unreliable;
   fence text;
   done jsonb;
 begin
-  if p_deleted <> (p_bucket is null) or p_source->>'version_id' <> p_bucket
-     or owns and (case r.status when 'deleted' then p_deleted else r.version_id = p_bucket end) then
-    perform record_upload_result(p_source, 'superseded', null);
+  if c.deleted <> (p_bucket is null) or c.source->>'version_id' <> p_bucket
+     or owns and (case r.status when 'deleted' then c.deleted else r.version_id = p_bucket end) then
+    perform record_upload_result(c.source, 'superseded', null);
     return jsonb_build_object('outcome', 'superseded', 'generation', r.generation, 'next_owner', next_owner_of(r));
   end if;
 
   -- Without a sequencer in the row, this version is the newest.
   if owns then
     fence := r.sequencer;
-    update material m set bucket = p_source->>'bucket', sequencer = '', indexed_sequencer = null,
+    update material m set bucket = c.source->>'bucket', sequencer = '', indexed_sequencer = null,
       sequencer_unreliable = false
-    where m.material = r.material;
+    where m.material = r.material returning * into r;
   else
-    select w.sequencer into fence from competing_key w where w.key = p_source->>'key' for update;
-    update competing_key w set bucket = p_source->>'bucket', sequencer = '' where w.key = p_source->>'key';
-    update material m set sequencer_unreliable = false where m.material = r.material;
+    select w.sequencer into fence from competing_key w where w.key = c.source->>'key' for update;
+    update competing_key w set bucket = c.source->>'bucket', sequencer = '' where w.key = c.source->>'key';
+    update material m set sequencer_unreliable = false where m.material = r.material returning * into r;
   end if;
   -- No sequencer sorts before '0'.
-  fence := coalesce(nullif(p_source->>'sequencer', ''), nullif(fence, ''), '0');
-  done := apply_material(r.material, p_source || jsonb_build_object('sequencer', fence), p_deleted,
-                         p_error, p_chunks, p_fingerprint, p_learns_files, r.generation, p_page_hash, p_findings,
-                         p_words => p_words);
-  update material m set sequencer_unreliable = r.sequencer_unreliable or m.key = p_source->>'key',
-    generation = greatest(m.generation, r.generation + 1)
+  fence := coalesce(nullif(c.source->>'sequencer', ''), nullif(fence, ''), '0');
+  c.source := c.source || jsonb_build_object('sequencer', fence);
+  done := apply_in_order(r, c, r.generation);
+  update material m set sequencer_unreliable = was_unreliable or m.key = c.source->>'key',
+    generation = greatest(m.generation, generation_before + 1)
   where m.material = r.material
   returning * into r;
   return done || jsonb_build_object('generation', r.generation);
+end $$;
+
+-- Writes a version; p_newest: its status counts, too.
+create function public.apply_version(r public.material, c public.page_change, p_sequencer text, p_newest boolean)
+returns jsonb language plpgsql as $$
+declare
+  version constant text := c.source->>'version_id';
+  searchable constant text := r.indexed_version_id;
+  same constant boolean := is_same(c);
+  state constant text collate "C" := case
+    when not p_newest then r.version_state when c.deleted then 'deleted' else 'ready ' || coalesce(version, p_sequencer) end;
+  lost jsonb;
+begin
+  if c.error is not null then
+    update material m set
+      sequencer = p_sequencer, version_id = version, status = 'failed', error = c.error, findings = c.findings,
+      announced = case when m.version_state = 'failed ' || coalesce(version, p_sequencer) then m.announced else '' end,
+      generation = m.generation + 1, updated_at = now()
+    where m.material = r.material returning * into r;
+    perform record_upload_result(c.source, 'failed', c.error);
+    return jsonb_build_object('outcome', 'failed', 'generation', r.generation, 'announcement', announcement_of(r));
+  end if;
+  -- The same version or page again has lost nothing more.
+  lost := case when same or c.source is null or searchable = version then r.collapse
+               when not c.deleted then collapse_of(r, c.chunks) end;
+  if not same then
+    perform replace_chunks(r.material, case when c.deleted then '[]' else c.chunks end, c.fingerprint, r.generation + 1);
+  end if;
+  -- Also for the same page: its pending row is gone if the version before was deleted from the bucket.
+  perform record_pending_learns(r.material, c.source is not null and not same);
+  update material m set
+    sequencer = case when p_newest then p_sequencer else m.sequencer end,
+    version_id = case when p_newest then version else m.version_id end,
+    status = case when p_newest then case when c.deleted then 'deleted' else 'ready' end else m.status end,
+    error = case when p_newest then null else m.error end,
+    generation = m.generation + 1,
+    indexed_sequencer = p_sequencer,
+    indexed_version_id = case when c.deleted then null when c.source is null then m.indexed_version_id else version end,
+    fingerprint = case when c.deleted then null else c.fingerprint end,
+    page_hash = case when not c.deleted then c.page_hash end,
+    learns_files = case when same then m.learns_files else c.learns_files end,
+    collapse = lost,
+    findings = case when c.deleted then '[]' when same then m.findings else c.findings end,
+    words = case when same then m.words else c.words end,
+    chunks_count = case when c.deleted then 0 when same then m.chunks_count else jsonb_array_length(c.chunks) end,
+    complete_spaces = case when same then m.complete_spaces else spaces_with_all_vectors(m.material) end,
+    indexed_at = case when c.deleted then null else now() end,
+    -- An upload of the same page is no news.
+    announced = case when same and p_newest and m.announced = m.version_state then state
+                     when state <> m.version_state then '' else m.announced end,
+    work = null, updated_at = now()
+  where m.material = r.material returning * into r;
+  -- Reconciliation compares the files that have a row: this one may be removed, and all its events lost.
+  insert into authored_file (key, version_id)
+  select f.key, '' from jsonb_each_text(c.learns_files) f where f.value is not null on conflict do nothing;
+  perform record_upload_result(c.source, 'applied', null);
+  return jsonb_build_object(
+    'outcome', 'applied', 'generation', r.generation, 'next_owner', next_owner_of(r), 'announcement', announcement_of(r),
+    'uploaded_at', case when not c.deleted and searchable is distinct from version then c.source->>'uploaded_at' end);
 end $$;
 
 -- ---------------------------------------------------------------- learns of a language model

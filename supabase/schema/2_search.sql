@@ -74,9 +74,8 @@ create function public.add_texts(p_chunks jsonb, p_fingerprint text) returns voi
 language plpgsql set enable_seqscan = off as $$
 declare
   spaces constant text[] := spaces_of_template(p_fingerprint);
-  answers constant text := case when exists (select from index_version)
-    then (select f.space from index_version s join page_index_version f on f.fingerprint = s.knowledge where s.live)
-    else spaces[1] end;
+  answers constant text := (
+    select f.space from index_version s join page_index_version f on f.fingerprint = s.knowledge where s.live);
 begin
   with added as (
     insert into embedded_text (id, space, text_hash)
@@ -244,9 +243,7 @@ declare
   stale_terms constant text[] := array(
     select distinct t from chunk_words w, unnest(w.terms) t where w.number = any (p_stale));
 begin
-  if cardinality(p_fresh || p_stale) = 0 then
-    return;
-  end if;
+  if cardinality(p_fresh || p_stale) = 0 then return; end if;
   perform pg_advisory_xact_lock(hashtext('sakuin.posting'), p_block);
   with brought as materialized (
     select u.term, array_agg(w.number) as chunks, array_agg(u.impact) as impacts
@@ -458,9 +455,7 @@ begin
   update site_synonyms s set
     folder = p_folder, groups = p_groups, analyzer = p_analyzer, generation = s.generation + 1, updated_at = now()
   where s.key = p_key and s.generation = p_expected_generation;
-  if not found then
-    return false;
-  end if;
+  if not found then return false; end if;
   insert into authored_file (key, version_id) values (p_key, p_version)
   on conflict (key) do update set version_id = excluded.version_id, applied_at = now();
   return true;
@@ -523,18 +518,285 @@ return (p_type is null or k.type = p_type) and (p_category is null or k.category
   and (p_level is null or k.level = p_level) and (p_material is null or k.material = p_material)
   and (p_in is null or starts_with(k.material, p_in)) and (p_material is not null or not starts_with(k.material, '_sakuin/'));
 
+-- A language without its region.
+create function public.base_language(p_language text) returns text language sql immutable
+return lower(split_part(p_language, '-', 1));
+
 -- The vector of a question as it would be in a language of p_sample passages: moved by the difference between the mean of
 -- that language and that of the nearest one. Null if it is the nearest.
 create function public.vector_in_language(p_space text, p_sample integer, p_vector extensions.halfvec, p_language text)
 returns extensions.halfvec language sql stable set enable_seqscan = off as $$
   with means as materialized (
-    select lower(split_part(k.language, '-', 1)) as language, avg(v.embedding) as mean, avg(v.embedding <=> p_vector) as distance
+    select base_language(k.language) as language, avg(v.embedding) as mean, avg(v.embedding <=> p_vector) as distance
     from (select e.* from embedded_text e where e.space = p_space order by e.text_hash limit p_sample) e
     join knowledge_vector v using (space, text_hash) join knowledge_chunks k using (id)
     where k.language is not null group by 1
   ), nearest as (select m.language, m.mean from means m order by m.distance, m.language limit 1)
   select p_vector + m.mean - n.mean from means m, nearest n where m.language = p_language and n.language <> p_language
 $$;
+
+-- The next functions are the steps of search_candidates, and run with its settings of the planner.
+
+-- [[language, cosine]] of a question and p_sample passages, which are the same for every question.
+create function public.sampled_cosines(p_vector extensions.halfvec, p_space text, p_sample integer) returns json
+language plpgsql stable as $$
+declare
+  -- The first and the last language of an index: most libraries have one, and need not look at each text of the sample.
+  is_mixed constant boolean := (
+    select split_part(min(k.language), '-', 1) <> split_part(max(k.language), '-', 1) from knowledge_chunks k);
+begin
+  return (
+    select coalesce(json_agg(json_build_array(k.language, 1 - (v.embedding <=> p_vector))), '[]')
+    from (select e.* from embedded_text e where e.space = p_space order by e.text_hash limit p_sample) e
+    cross join lateral (select v.* from knowledge_vector v where v.space = e.space and v.text_hash = e.text_hash offset 0) v
+    left join lateral (select c.language from knowledge_chunks c where is_mixed and c.id = e.id offset 0) k on true);
+end $$;
+
+-- The p_depth chunks with the passages nearest to p_vector that pass the filters, of a language or (null) of all. With
+-- p_is_narrow, so few pass that comparing all of them is faster than searching the graph.
+create function public.nearest_chunks(
+  p_vector extensions.halfvec, p_space text, p_depth integer, p_language text, p_total bigint, p_is_narrow boolean,
+  p_type text, p_category text, p_level text, p_material text, p_in text
+) returns text[] language plpgsql stable as $$
+declare
+  is_filtered constant boolean := coalesce(p_type, p_category, p_level, p_in, p_language) is not null;
+  ids text[] := '{}';
+  passages bigint := 0;
+begin
+  if not p_is_narrow then
+    -- The scan of the graph continues until enough chunks pass the filters; for a language it is one walk.
+    perform set_config('hnsw.iterative_scan', case when p_language is null then 'strict_order' else 'off' end, true);
+    -- The graph returns chunks in order. Without this the planner reads and sorts all of them.
+    perform set_config('enable_sort', 'off', true);
+    with near as materialized (
+      select t.id from knowledge_vector v
+      -- None for a text that no chunk has.
+      cross join lateral (
+        select e.id from embedded_text e
+        where e.space = v.space and e.text_hash = v.text_hash
+          and (not is_filtered or exists (
+            select from knowledge_chunks k where k.id = e.id and passes(k, p_type, p_category, p_level, p_material, p_in)
+              and (p_language is null or base_language(k.language) = p_language))) offset 0) t
+      where v.space = p_space and not starts_with(v.space, 'turbopuffer-')
+      order by v.embedding <=> p_vector limit 2 * p_depth
+    ), numbered as (select n.id, row_number() over () as place from near n)
+    select array(select n.id from numbered n group by n.id order by min(n.place) limit p_depth),
+           (select count(*) from numbered) into ids, passages;
+    perform set_config('enable_sort', 'on', true);
+  end if;
+  if passages < 2 * p_depth and cardinality(ids) < least(p_depth, p_total) and (p_is_narrow or p_language is null) then
+    -- Compare every row that passes the filters.
+    ids := array(
+      select k.id from knowledge_chunks k join embedded_text e on e.id = k.id and e.space = p_space
+      join knowledge_vector v on v.space = e.space and v.text_hash = e.text_hash
+      where passes(k, p_type, p_category, p_level, p_material, p_in)
+        and (p_language is null or base_language(k.language) = p_language)
+      group by k.id order by min(v.embedding <=> p_vector), k.id limit p_depth);
+  end if;
+  return ids;
+end $$;
+
+-- The p_depth nearest chunks, then for each language of the sample that has less than half of its share of these the chunks
+-- that are nearest in it, since other languages have lower cosines.
+create function public.nearest_by_language(
+  p_vector extensions.halfvec, p_space text, p_depth integer, p_sample integer, p_cosines json, p_total bigint,
+  p_is_narrow boolean, p_type text, p_category text, p_level text, p_material text, p_in text
+) returns text[] language plpgsql stable as $$
+declare
+  languages constant text[] := array(
+    select distinct base_language((c->>0) collate "C") from json_array_elements(p_cosines) c where c->>0 is not null order by 1);
+  share constant integer := p_depth / greatest(cardinality(languages), 1);
+  nearest text[] := nearest_chunks(
+    p_vector, p_space, p_depth, null, p_total, p_is_narrow, p_type, p_category, p_level, p_material, p_in);
+  of_language text;
+  vector halfvec(1536);
+begin
+  if cardinality(languages) < 2 then return nearest; end if;
+  foreach of_language in array languages loop
+    continue when share <= 2 * (
+      select count(*) from knowledge_chunks k where k.id = any (nearest) and base_language(k.language) = of_language);
+    vector := vector_in_language(p_space, p_sample, p_vector, of_language);
+    continue when vector is null;
+    nearest := nearest || nearest_chunks(
+      vector, p_space, share, of_language, p_total, p_is_narrow, p_type, p_category, p_level, p_material, p_in);
+  end loop;
+  return nearest;
+end $$;
+
+-- The terms of a question: [{term, n, gain, slot, is_plain, folders, is_everywhere, is_read}].
+--   n, gain        the number of chunks with it, and its idf
+--   is_plain       it is the only term of its slot
+--   folders        those that the slot belongs to, of p_folders; is_everywhere: it belongs to all
+--   is_read        its postings are read: all those of the rarest slot of a folder, and of the next rarest while the total stays
+--                  within p_posting_budget chunks
+create function public.question_terms(p_slots jsonb, p_folders text[], p_total bigint, p_posting_budget integer)
+returns jsonb language plpgsql stable as $$
+begin
+  return (
+  with question as materialized (
+    select s.slot, s.value->'folders' as folders, t.term collate "C" as term
+    from jsonb_array_elements(p_slots) with ordinality as s(value, slot)
+    cross join lateral jsonb_array_elements_text(s.value->'terms') as t(term)
+  ), counted as materialized (
+    select t.term, least(p_total, (select coalesce(sum(p.n), 0) from posting p where p.term = t.term))::float8 as n
+    from (select distinct s.term from question s) t
+  ), sizes as materialized (
+    select s.slot, s.folders, count(*) = 1 as is_plain, sum(c.n) as n
+    from question s join counted c using (term) group by s.slot, s.folders
+  ), reached as (
+    select z.slot, f.folder, sum(z.n) over rarest as n, bool_or(z.n > 0) over earlier as is_later
+    from sizes z
+    join unnest(p_folders) as f(folder) on z.folders is null or z.folders ? f.folder
+    window rarest as (partition by f.folder order by z.n, z.slot rows unbounded preceding),
+           earlier as (partition by f.folder order by z.n, z.slot rows between unbounded preceding and 1 preceding)
+  ), slots as materialized (
+    select r.slot, array_agg(r.folder) as folders, count(*) = cardinality(p_folders) as is_everywhere
+    from reached r where r.n <= p_posting_budget or not coalesce(r.is_later, false) group by r.slot
+  )
+  select coalesce(jsonb_agg(jsonb_build_object(
+    'term', s.term, 'n', c.n, 'gain', ln(1 + (p_total - c.n + 0.5) / (c.n + 0.5)), 'slot', s.slot, 'is_plain', z.is_plain,
+    'folders', r.folders, 'is_everywhere', r.is_everywhere, 'is_read', r.slot is not null)), '[]')
+  from question s join counted c using (term) join sizes z using (slot) left join slots r using (slot));
+end $$;
+
+-- What a question reads from postings: chunks, the places (from 1) of their terms in question_terms, and impacts.
+create type public.posting_hits as (chunks integer[], places integer[], impacts smallint[]);
+
+create function public.read_postings(p_terms jsonb, p_block integer) returns public.posting_hits
+language plpgsql stable as $$
+declare
+  hits posting_hits;
+begin
+  select array_agg(h.chunk), array_agg(t.place), array_agg(h.impact) into hits
+  from jsonb_array_elements(p_terms) with ordinality as t(value, place)
+  cross join lateral (
+    select p.chunks, p.impacts from posting p
+    where p.term = (t.value->>'term') collate "C"
+      and p.block between coalesce(p_block, 0) and coalesce(p_block, 2147483647) offset 0) p
+  cross join lateral unnest(p.chunks, p.impacts) as h(chunk, impact)
+  where (t.value->>'is_read')::boolean;
+  return hits;
+end $$;
+
+-- The hits as rows; the planner assumes many.
+create function public.hits_of(p_hits public.posting_hits) returns table (chunk integer, place integer, impact smallint)
+language sql immutable rows 5000 as $$
+  select * from unnest(p_hits.chunks, p_hits.places, p_hits.impacts)
+$$;
+
+-- The p_depth chunks that pass the filters with the greatest sums over the slots of the greatest idf * impact of a slot's
+-- terms, of p_passing (numbers; null: all). p_most: so many may have to be looked at; null: all.
+create function public.matching_chunks(
+  p_terms jsonb, p_hits public.posting_hits, p_folders text[], p_passing integer[], p_depth integer, p_most bigint,
+  p_type text, p_category text, p_level text, p_material text, p_in text
+) returns text[] language plpgsql stable as $$
+declare
+  gains constant float8[] := array(select (t->>'gain')::float8 from jsonb_array_elements(p_terms) t);
+  slots constant bigint[] := array(select (t->>'slot')::bigint from jsonb_array_elements(p_terms) t);
+  plain constant boolean[] := array(select (t->>'is_plain')::boolean from jsonb_array_elements(p_terms) t);
+  everywhere constant boolean[] := array(select (t->>'is_everywhere')::boolean from jsonb_array_elements(p_terms) t);
+begin
+  return array(
+    with hits as (
+      select h.chunk, slots[h.place] as slot, plain[h.place] as is_plain, gains[h.place] * h.impact as value
+      from hits_of(p_hits) h
+      where (p_passing is null or h.chunk in (select unnest(p_passing)))
+        -- Of folders that begin the name of a page, the last one is the deepest.
+        and (everywhere[h.place] or p_terms->(h.place - 1)->'folders' ? (
+          select max(f.folder collate "C") from chunk_words w, unnest(p_folders) as f(folder)
+          where w.number = h.chunk and starts_with(w.material, f.folder)))
+    ), scored as (
+      select v.chunk, sum(v.value) as score
+      from (select h.chunk, h.value from hits h where h.is_plain
+            union all
+            select h.chunk, max(h.value) from hits h where not h.is_plain group by h.chunk, h.slot) v
+      group by v.chunk
+    )
+    -- One by one in this order, until enough have passed the filters.
+    select k.id
+    from (select * from scored order by score desc, chunk limit p_most) s
+    cross join lateral (
+      select k.id from knowledge_chunks k
+      where k.id = (select w.id from chunk_words w where w.number = s.chunk and w.is_current)
+        and passes(k, p_type, p_category, p_level, p_material, p_in)
+      offset 0) k
+    order by s.score desc, s.chunk limit p_depth);
+end $$;
+
+-- The chunks p_found, then, of those that pass the filters, the concepts that a found example illustrates, so that the example
+-- can rank below them, and p_expected, which is not found.
+create function public.with_illustrated(
+  p_found text[], p_expected text, p_type text, p_category text, p_level text, p_material text, p_in text
+) returns table (id text, is_found boolean, type text, material text, illustrates text[], language text)
+language plpgsql stable rows 200 as $$
+begin
+  return query
+  with found as materialized (
+    -- One by one by primary key: the planner cannot know how few they are.
+    select k.* from unnest(p_found) as f(id)
+    cross join lateral (select c.* from knowledge_chunks c where c.id = f.id offset 0) k
+  ), other as (
+    select e.id, bool_or(e.is_found) as is_found from (
+      select f.material || '#' || i.anchor as id, true as is_found from found f, unnest(f.illustrates) as i(anchor)
+      where f.type = 'example' and p_type is null
+      union all select p_expected, false where p_expected is not null) e
+    where e.id not in (select f.id from found f) group by e.id
+  )
+  select f.id, true, f.type, f.material, f.illustrates, f.language from found f
+  union all
+  select k.id, o.is_found, k.type, k.material, k.illustrates, k.language
+  from other o cross join lateral (
+    select c.* from knowledge_chunks c where c.id = o.id and passes(c, p_type, p_category, p_level, p_material, p_in) offset 0) k;
+end $$;
+
+-- The impacts of a question's terms in chunks: {id: {term: impact}}. Words that no posting was read of are in the chunks' own.
+create function public.impacts_in(p_ids text[], p_terms jsonb, p_hits public.posting_hits) returns jsonb
+language plpgsql stable as $$
+declare
+  names constant text[] := array(select t->>'term' from jsonb_array_elements(p_terms) t);
+  unread constant text[] := array(select t->>'term' from jsonb_array_elements(p_terms) t where not (t->>'is_read')::boolean);
+begin
+  return (
+  with row as materialized (
+    select w.id, w.number, w.terms, w.impacts from unnest(p_ids) as c(id)
+    cross join lateral (select w.* from chunk_words w where w.id = c.id and w.is_current offset 0) w
+  ), words as (
+    select r.id, names[h.place] as term, h.impact from row r join hits_of(p_hits) h on h.chunk = r.number
+    union
+    select u.id, u.term, u.impact
+    -- Arrays in the list of a select are read without a copy of their rows.
+    from (select r.id, unnest(r.terms) as term, unnest(r.impacts) as impact from row r where unread <> '{}' offset 0) u
+    where u.term in (select unnest(unread))
+  )
+  select coalesce(jsonb_object_agg(m.id, m.impacts), '{}')
+  from (select w.id, jsonb_object_agg(w.term, w.impact) as impacts from words w group by w.id) m);
+end $$;
+
+-- The candidates of search_candidates, of which these are the nearest and the matching, best first.
+create function public.candidates_of(
+  p_nearest text[], p_matching text[], p_terms jsonb, p_hits public.posting_hits, p_vector extensions.halfvec, p_space text,
+  p_expected text, p_type text, p_category text, p_level text, p_material text, p_in text
+) returns json language plpgsql stable as $$
+declare
+  found constant text[] := array(select distinct f from unnest(p_nearest || p_matching) f);
+begin
+  return (
+  with candidate as materialized (
+    select * from with_illustrated(found, p_expected, p_type, p_category, p_level, p_material, p_in)
+  ), matched as materialized (
+    select impacts_in(array(select c.id from candidate c), p_terms, p_hits) as impacts
+  )
+  select coalesce(json_agg(json_build_object(
+    'id', c.id, 'type', c.type, 'language', c.language, 'is_found', c.is_found,
+    'nearest_rank', array_position(p_nearest, c.id), 'matching_rank', array_position(p_matching, c.id),
+    'illustrates', (select coalesce(json_agg(c.material || '#' || i), '[]') from unnest(c.illustrates) i),
+    'impacts', coalesce(m.impacts->c.id, '{}'),
+    'cosine', (select 1 - min(v.embedding <=> p_vector) from embedded_text e
+               join knowledge_vector v using (space, text_hash) where e.id = c.id and e.space = p_space))), '[]')
+  from candidate c, matched m
+  -- Without filters nothing above asks where a page is.
+  where p_material is not null or not starts_with(c.material, '_sakuin/'));
+end $$;
 
 -- The candidates of a question, with the evidence for each. sakuin/retrieval/ranking.py ranks them.
 --
@@ -545,234 +807,63 @@ $$;
 -- Returns an object:
 --   total        the number of chunks of the index
 --   frequency    {term: the number of chunks with it}; it counts words that are not current, too
---   cosines      [[language, cosine]] of p_sample passages, which are the same for every question
+--   cosines      sampled_cosines
 --   candidates   [{id, type, language, illustrates, cosine, nearest_rank, matching_rank, impacts, is_found}]
 --
 -- The candidates are the p_depth chunks with the nearest passages, their share of these for each language of the sample, since
--- other languages have lower cosines, and the p_depth chunks with the best words: the
--- greatest sums over the slots of the greatest idf * impact of a slot's terms. All chunks of the rarest slot are
--- compared, and those of the next rarest while the total stays within p_posting_budget chunks. Further candidates are the
--- concepts that a found example illustrates, so that the example can rank below them, and p_expected (then `is_found` is
--- false).
+-- other languages have lower cosines, the p_depth chunks with the best words, and with_illustrated.
 create function public.search_candidates(
   p_embedding text, p_slots jsonb, p_space text, p_depth integer, p_sample integer,
   p_posting_budget integer, p_expected text default null, p_type text default null, p_category text default null,
   p_level text default null, p_material text default null, p_in text default null, p_folders text[] default '{""}'
-) returns json
-language plpgsql stable set jit = off set max_parallel_workers_per_gather = 0
+) returns json language plpgsql stable set jit = off set max_parallel_workers_per_gather = 0
 set enable_mergejoin = off as $$
-#variable_conflict use_column
 declare
   -- As an argument, the type would need a right to the schema extensions.
   query_vector constant halfvec(1536) := p_embedding;
-  is_filtered constant boolean := coalesce(p_type, p_category, p_level, p_in) is not null;
-  only_block constant integer := block_of(p_material);
-  -- So few chunks pass the filters that comparing all of them is faster than searching the graph.
   is_narrow boolean := p_material is not null;
-  nearest text[] := '{}';
-  -- The first and the last language of an index: most libraries have one, and need not look at each text of the sample.
-  is_mixed constant boolean := (
-    select split_part(min(k.language), '-', 1) <> split_part(max(k.language), '-', 1) from knowledge_chunks k);
-  leg record;
-  ids text[];
-  passages bigint := 0;
-  languages text[];
-  vector halfvec(1536);
-  passing integer[];
   total bigint;
-  not_current constant bigint := (select count(*) from chunk_words w where not w.is_current);
   cosines json := '[]';
+  nearest text[] := '{}';
+  passing integer[];
+  terms jsonb;
+  hits posting_hits;
+  matching text[];
 begin
   -- The planner assumes that all terms are equally common, and would read every chunk for each of them.
   perform set_config('enable_seqscan', 'off', true);
-
   select coalesce(sum(m.chunks_count), 0) into total from material m;
   if query_vector is not null then
-    if p_sample > 0 then
-      select coalesce(json_agg(json_build_array(k.language, 1 - (v.embedding <=> query_vector))), '[]'),
-             array_agg(distinct lower(split_part(k.language, '-', 1))) filter (where k.language is not null)
-      into cosines, languages
-      from (select e.* from embedded_text e where e.space = p_space order by e.text_hash limit p_sample) e
-      cross join lateral (select v.* from knowledge_vector v where v.space = e.space and v.text_hash = e.text_hash offset 0) v
-      left join lateral (select c.language from knowledge_chunks c where is_mixed and c.id = e.id offset 0) k on true;
-    end if;
-    if is_filtered and not is_narrow then
-      is_narrow := not exists (
-        select from knowledge_chunks k
-        where passes(k, p_type, p_category, p_level, p_material, p_in) offset 1000);
-    end if;
+    if p_sample > 0 then cosines := sampled_cosines(query_vector, p_space, p_sample); end if;
+    is_narrow := is_narrow or coalesce(p_type, p_category, p_level, p_in) is not null and not exists (
+      select from knowledge_chunks k where passes(k, p_type, p_category, p_level, p_material, p_in) offset 1000);
     perform set_config('hnsw.ef_search', least(1000, 2 * p_depth)::text, true);
-    for leg in
-      select null as language, p_depth as depth
-      union all
-      select l.language, p_depth / cardinality(languages) from unnest(languages) as l(language) where cardinality(languages) > 1
-    loop
-      vector := query_vector;
-      ids := '{}';
-      passages := 0;
-      if leg.language is not null then
-        -- It has at least half of its share.
-        continue when leg.depth <= 2 * (
-          select count(*) from knowledge_chunks k
-          where k.id = any (nearest) and lower(split_part(k.language, '-', 1)) = leg.language);
-        vector := vector_in_language(p_space, p_sample, query_vector, leg.language);
-        continue when vector is null;
-      end if;
-      if not is_narrow then
-        -- The scan of the graph continues until enough chunks pass the filters; for a language it is one walk.
-        perform set_config('hnsw.iterative_scan', case when leg.language is null then 'strict_order' else 'off' end, true);
-        -- The graph returns chunks in order. Without this the planner reads and sorts all of them.
-        perform set_config('enable_sort', 'off', true);
-        with near as materialized (
-          select t.id from knowledge_vector v
-          -- None for a text that no chunk has.
-          cross join lateral (
-            select e.id from embedded_text e
-            where e.space = v.space and e.text_hash = v.text_hash
-              and (not is_filtered and leg.language is null or exists (
-                select from knowledge_chunks k where k.id = e.id and passes(k, p_type, p_category, p_level, p_material, p_in)
-                  and (leg.language is null or lower(split_part(k.language, '-', 1)) = leg.language))) offset 0) t
-          where v.space = p_space and not starts_with(v.space, 'turbopuffer-')
-          order by v.embedding <=> vector limit 2 * leg.depth
-        ), numbered as (select n.id, row_number() over () as place from near n)
-        select array(select n.id from numbered n group by n.id order by min(n.place) limit leg.depth),
-               (select count(*) from numbered) into ids, passages;
-        perform set_config('enable_sort', 'on', true);
-      end if;
-      if passages < 2 * leg.depth and cardinality(ids) < least(leg.depth, total) and (is_narrow or leg.language is null) then
-        -- Compare every row that passes the filters.
-        ids := array(
-          select k.id from knowledge_chunks k join embedded_text e on e.id = k.id and e.space = p_space
-          join knowledge_vector v on v.space = e.space and v.text_hash = e.text_hash
-          where passes(k, p_type, p_category, p_level, p_material, p_in)
-            and (leg.language is null or lower(split_part(k.language, '-', 1)) = leg.language)
-          group by k.id order by min(v.embedding <=> vector), k.id limit leg.depth);
-      end if;
-      nearest := nearest || ids;
-    end loop;
+    nearest := nearest_by_language(
+      query_vector, p_space, p_depth, p_sample, cosines, total, is_narrow, p_type, p_category, p_level, p_material, p_in);
   end if;
-
   if is_narrow and p_material is null then
     -- So few that the search for p_depth of them, best first, would look at more chunks: at p_depth times total through their number.
     passing := array(
       select w.number from knowledge_chunks k join chunk_words w on w.id = k.id and w.is_current
       where passes(k, p_type, p_category, p_level, p_material, p_in)
       limit sqrt(p_depth * total) + 1);
-    if cardinality(passing) > sqrt(p_depth * total) then
-      passing := null;
-    end if;
+    passing := case when cardinality(passing) <= sqrt(p_depth * total) then passing end;
   end if;
 
-  -- Planning takes as long as the statement, and no argument changes its best plan.
+  -- Planning takes as long as the statements, and no argument changes their best plans.
   perform set_config('plan_cache_mode', 'force_generic_plan', true);
-  return (
-  with question as materialized (
-    select s.slot, s.value->'folders' as folders, t.term collate "C" as term
-    from jsonb_array_elements(p_slots) with ordinality as s(value, slot)
-    cross join lateral jsonb_array_elements_text(s.value->'terms') as t(term)
-  ), counted as materialized (
-    select t.term, least(total, (select coalesce(sum(p.n), 0) from posting p where p.term = t.term))::float8 as n
-    from (select distinct s.term from question s) t
-  ), asked as materialized (
-    select s.folders, s.slot, s.term, c.n, ln(1 + (total - c.n + 0.5) / (c.n + 0.5)) as gain
-    from question s join counted c using (term)
-  ), sizes as (
-    select a.slot, a.folders, count(*) = 1 as is_plain, sum(a.n) as n from asked a group by a.slot, a.folders
-  ), reached as (
-    select z.slot, z.is_plain, f.folder, sum(z.n) over rarest as n, bool_or(z.n > 0) over earlier as is_later
-    from sizes z
-    join unnest(p_folders) as f(folder) on z.folders is null or z.folders ? f.folder
-    window rarest as (partition by f.folder order by z.n, z.slot rows unbounded preceding),
-           earlier as (partition by f.folder order by z.n, z.slot rows between unbounded preceding and 1 preceding)
-  ), slots as materialized (
-    select r.slot, r.is_plain, array_agg(r.folder) as folders, count(*) = cardinality(p_folders) as is_everywhere
-    from reached r where r.n <= p_posting_budget or not coalesce(r.is_later, false) group by r.slot, r.is_plain
-  ), read as materialized (
-    select h.chunk, h.impact, a.term, a.slot, a.gain * h.impact as value, s.is_plain, s.is_everywhere, s.folders
-    from slots s join asked a using (slot)
-    cross join lateral (
-      select p.chunks, p.impacts from posting p
-      where p.term = a.term
-        and p.block between coalesce(only_block, 0) and coalesce(only_block, 2147483647) offset 0) p
-    cross join lateral unnest(p.chunks, p.impacts) as h(chunk, impact)
-  ), hits as (
-    select r.chunk, r.slot, r.is_plain, r.value from read r
-    where (passing is null or r.chunk in (select unnest(passing)))
-      -- Of folders that begin the name of a page, the last one is the deepest.
-      and (r.is_everywhere or r.folders @> array(
-        select max(f.folder collate "C") from chunk_words w, unnest(p_folders) as f(folder)
-        where w.number = r.chunk and starts_with(w.material, f.folder)))
-  ), scored as (
-    select v.chunk, sum(v.value) as score
-    from (select h.chunk, h.value from hits h where h.is_plain
-          union all
-          select h.chunk, max(h.value) from hits h where not h.is_plain group by h.chunk, h.slot) v
-    group by v.chunk
-  ), matching as materialized (
-    select m.id, row_number() over (order by m.score desc, m.chunk)::integer as place from (
-      -- One by one in this order, until enough have passed the filters.
-      select s.chunk, s.score, k.id
-      from (select * from scored order by score desc, chunk
-            limit case when coalesce(p_type, p_category, p_level, p_material, p_in) is null then p_depth + not_current end) s
-      cross join lateral (
-        select k.id from knowledge_chunks k
-        where k.id = (select w.id from chunk_words w where w.number = s.chunk and w.is_current)
-          and passes(k, p_type, p_category, p_level, p_material, p_in)
-        offset 0) k
-      order by s.score desc, s.chunk limit p_depth) m
-  ), found as materialized (
-    select g.*, k.type, k.material, k.illustrates, k.language
-    from (
-      select u.id, min(u.nearest) as nearest, min(u.matching) as matching from (
-        select n.id, n.place::integer as nearest, null::integer as matching
-        from unnest(nearest) with ordinality as n(id, place)
-        union all select m.id, null, m.place from matching m) u
-      group by u.id) g
-    -- One by one by primary key: the planner cannot know how few they are.
-    cross join lateral (select k.* from knowledge_chunks k where k.id = g.id offset 0) k
-  ), candidates as materialized (
-    select f.id, f.nearest, f.matching, true as is_found, f.type, f.material, f.illustrates, f.language from found f
-    union all
-    select o.id, null, null, o.is_found, k.type, k.material, k.illustrates, k.language
-    from (
-      select e.id, bool_or(e.is_found) as is_found from (
-        select f.material || '#' || i.anchor as id, true as is_found from found f, unnest(f.illustrates) as i(anchor)
-        where f.type = 'example' and p_type is null
-        union all select p_expected, false where p_expected is not null) e
-      where e.id not in (select f.id from found f) group by e.id) o
-    cross join lateral (
-      select k.* from knowledge_chunks k where k.id = o.id and passes(k, p_type, p_category, p_level, p_material, p_in) offset 0) k
-  ), unread as materialized (
-    select a.term from asked a where a.slot not in (select s.slot from slots s)
-  ), words as (
-    select c.id, r.term, r.impact from candidates c
-    cross join lateral (select w.number from chunk_words w where w.id = c.id and w.is_current offset 0) w
-    join read r on r.chunk = w.number
-    union
-    select u.id, u.term, u.impact
-    -- Arrays in the list of a select are read without a copy of their rows.
-    from (select w.id, unnest(w.terms) as term, unnest(w.impacts) as impact
-          from candidates c
-          cross join lateral (select w.* from chunk_words w where w.id = c.id and w.is_current offset 0) w
-          where exists (select from unread) offset 0) u
-    where u.term in (select n.term from unread n)
-  ), matched as materialized (
-    select w.id, json_object_agg(w.term, w.impact) as impacts from words w group by w.id
-  )
-  select json_build_object(
-    'total', total,
-    'cosines', cosines,
-    'frequency', (select coalesce(json_object_agg(c.term, c.n), '{}') from counted c),
-    'candidates', (
-      select coalesce(json_agg(json_build_object(
-        'id', c.id, 'type', c.type, 'language', c.language, 'nearest_rank', c.nearest, 'matching_rank', c.matching, 'is_found', c.is_found,
-        'illustrates', (select coalesce(json_agg(c.material || '#' || i), '[]') from unnest(c.illustrates) i),
-        'impacts', coalesce(m.impacts, '{}'),
-        'cosine', (select 1 - min(v.embedding <=> query_vector) from embedded_text e
-                   join knowledge_vector v using (space, text_hash) where e.id = c.id and e.space = p_space))), '[]')
-      from candidates c left join matched m using (id)
-      -- Without filters nothing above asks where a page is.
-      where p_material is not null or not starts_with(c.material, '_sakuin/'))));
+  terms := question_terms(p_slots, p_folders, total, p_posting_budget);
+  hits := read_postings(terms, block_of(p_material));
+  matching := matching_chunks(
+    terms, hits, p_folders, passing, p_depth,
+    case when coalesce(p_type, p_category, p_level, p_material, p_in) is null
+      then p_depth + (select count(*) from chunk_words w where not w.is_current) end,
+    p_type, p_category, p_level, p_material, p_in);
+  return json_build_object(
+    'total', total, 'cosines', cosines,
+    'frequency', (select coalesce(jsonb_object_agg(t->>'term', t->'n'), '{}') from jsonb_array_elements(terms) t),
+    'candidates', candidates_of(
+      nearest, matching, terms, hits, query_vector, p_space, p_expected, p_type, p_category, p_level, p_material, p_in));
 end $$;
 
 -- What Postgres adds to p_rows, which a search in turbopuffer found: {total, frequency, sample, candidates}, as in
@@ -784,15 +875,6 @@ create function public.stored_candidates(
 ) returns jsonb language sql stable set jit = off set enable_seqscan = off as $$
   with whole as materialized (
     select coalesce(sum(m.chunks_count), 0) as total from material m
-  ), found as materialized (
-    select k.* from stored_row r join knowledge_chunks k using (id) where r.space = p_space and r.row_id = any (p_rows)
-  ), candidates as (
-    select c.id, bool_or(c.is_found) as is_found from (
-      select f.id, true as is_found from found f
-      union all select f.material || '#' || i.anchor, true from found f, unnest(f.illustrates) as i(anchor)
-      where f.type = 'example' and p_type is null
-      union all select p_expected, false where p_expected is not null) c
-    group by c.id
   )
   select jsonb_build_object(
     'total', w.total,
@@ -807,9 +889,10 @@ create function public.stored_candidates(
       select coalesce(jsonb_agg(jsonb_build_object('id', k.id, 'row', r.row_id, 'type', k.type, 'language', k.language, 'is_found', c.is_found,
         'illustrates', (select coalesce(jsonb_agg(k.material || '#' || i), '[]') from unnest(k.illustrates) i))
         order by k.id), '[]')
-      from candidates c
-      cross join lateral (
-        select k.* from knowledge_chunks k where k.id = c.id and passes(k, p_type, p_category, p_level, p_material, p_in) offset 0) k
+      from with_illustrated(
+        array(select r.id from stored_row r where r.space = p_space and r.row_id = any (p_rows) and r.id is not null),
+        p_expected, p_type, p_category, p_level, p_material, p_in) c
+      join knowledge_chunks k on k.id = c.id and passes(k, p_type, p_category, p_level, p_material, p_in)
       left join stored_row r on r.id = c.id and r.space = p_space))
   from whole w
 $$;
@@ -886,17 +969,7 @@ $$;
 -- names are like p_material, those with the same last segment first. With p_in, all of them are those of pages that begin with it.
 create function public.filter_values(p_limit integer, p_material text default null, p_in text default null) returns jsonb
 language sql stable set enable_seqscan = off as $$
-  -- From one value to the next: an index has each of them once for every chunk.
-  with recursive categories as (
-    select min(k.category) as value from knowledge_chunks k where k.category is not null
-    union all
-    select (select min(k.category) from knowledge_chunks k where k.category > c.value) from categories c
-    where c.value is not null
-  ), levels as (
-    select min(k.level) as value from knowledge_chunks k where k.level is not null
-    union all
-    select (select min(k.level) from knowledge_chunks k where k.level > l.value) from levels l where l.value is not null
-  ), alike as (
+  with alike as (
     (select m.material, false as is_other from (
        select x.material from material x
        where regexp_replace(x.material, '^.*/', '') = regexp_replace(p_material, '^.*/', '') offset 0) m
@@ -914,16 +987,12 @@ language sql stable set enable_seqscan = off as $$
               where exists (select from knowledge_chunks k
                             where k.type = t.type and not starts_with(k.material, '_sakuin/')
                               and (p_in is null or starts_with(k.material, p_in)))),
-    'categories', (select coalesce(jsonb_agg(v.value), '[]')
-                   from (select c.value from categories c where c.value is not null
-                           and (p_in is null or exists (select from knowledge_chunks k
-                                                        where k.category = c.value and starts_with(k.material, p_in)))
-                         limit p_limit) v),
-    'levels', (select coalesce(jsonb_agg(v.value), '[]')
-               from (select l.value from levels l where l.value is not null
-                       and (p_in is null or exists (select from knowledge_chunks k
-                                                    where k.level = l.value and starts_with(k.material, p_in)))
-                     limit p_limit) v),
+    'categories', (select coalesce(jsonb_agg(v.value order by v.value), '[]') from (
+      select distinct k.category as value from knowledge_chunks k
+      where k.category is not null and (p_in is null or starts_with(k.material, p_in)) order by 1 limit p_limit) v),
+    'levels', (select coalesce(jsonb_agg(v.value order by v.value), '[]') from (
+      select distinct k.level as value from knowledge_chunks k
+      where k.level is not null and (p_in is null or starts_with(k.material, p_in)) order by 1 limit p_limit) v),
     'folders', (select coalesce(jsonb_agg(v.folder order by v.folder), '[]') from (
       select distinct array_to_string((string_to_array(d.folder, '/'))[:n], '/') collate "C" as folder
       from (select distinct regexp_replace(m.material, '/[^/]*$', '') as folder from material m

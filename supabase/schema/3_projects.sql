@@ -441,9 +441,7 @@ begin
   perform check_role(p_project, 'owner');
   perform check_quota((select count(*) from project_member m where m.project_id = p_project and m.user_id <> p_member),
                       1, 'members');
-  if p_role <> 'owner' then
-    perform check_owner_leaves(p_project, p_member);
-  end if;
+  if p_role <> 'owner' then perform check_owner_leaves(p_project, p_member); end if;
   insert into project_member as m (project_id, user_id, role) values (p_project, p_member, coalesce(p_role, 'viewer'))
   on conflict (project_id, user_id) do update set role = excluded.role where p_role <> m.role;
 end $$;
@@ -452,9 +450,7 @@ end $$;
 create function public.remove_member(p_project uuid, p_member uuid) returns void language plpgsql as $$
 begin
   perform lock_members(p_project);
-  if p_member is distinct from acting_user() then
-    perform check_role(p_project, 'owner');
-  end if;
+  if p_member is distinct from acting_user() then perform check_role(p_project, 'owner'); end if;
   perform require(exists (select from project_member m where m.project_id = p_project and m.user_id = p_member),
                   'P0002', 'record.no_member', jsonb_build_object('id', p_member));
   perform check_owner_leaves(p_project, p_member);
@@ -715,9 +711,7 @@ declare
   t context_table;
 begin
   select * into t from context_table c where c.id = p_table for update;
-  if t.id is null or p_upload <= t.imported_upload then
-    return false;
-  end if;
+  if t.id is null or p_upload <= t.imported_upload then return false; end if;
   if p_error is not null then
     update context_table set import_error = p_error, imported_upload = p_upload where id = p_table;
     return true;
@@ -736,19 +730,10 @@ begin
   new.input_schema := '{
     "type": "object",
     "properties": {
-      "query": {
-        "type": "string",
-        "description":
-          "A complete question (the search keeps no memory) or words: \"how long is the warranty\", 「保証期間は何年」."
-      },
-      "top_k": {
-        "type": "integer", "minimum": 1, "maximum": 50, "default": 5,
-        "description": "Most results."
-      },
-      "cursor": {
-        "type": "string",
-        "description": "A `next_cursor`."
-      }
+      "query": {"type": "string", "description":
+        "A complete question (the search keeps no memory) or words: \"how long is the warranty\", 「保証期間は何年」."},
+      "top_k": {"type": "integer", "minimum": 1, "maximum": 50, "default": 5, "description": "Most results."},
+      "cursor": {"type": "string", "description": "A `next_cursor`."}
     },
     "required": ["query"],
     "additionalProperties": false
@@ -765,9 +750,7 @@ declare
 begin
   select * into o from tool c where c.id = p_tool and exists (select from project p where p.id = c.project_id);
   perform require(o.id is not null, 'P0002', 'record.no_tool', jsonb_build_object('id', p_tool));
-  if p_change then
-    perform check_role(o.project_id, 'editor');
-  end if;
+  if p_change then perform check_role(o.project_id, 'editor'); end if;
   return o;
 end $$;
 

@@ -167,28 +167,6 @@ create index table_namespace_table on public.table_namespace (table_id);
 
 -- ---------------------------------------------------------------- namespaces
 
-create function public.assign_namespace_suffix(p_fingerprint text) returns text language plpgsql as $$
-begin
-  if not exists (select from table_index_version f where f.fingerprint = p_fingerprint) then
-    perform pg_advisory_xact_lock(hashtext('table_index_version'));
-    insert into table_index_version (fingerprint, suffix)
-    select p_fingerprint, case when exists (select from table_index_version) then p_fingerprint else '' end
-    on conflict do nothing;
-  end if;
-  return (select f.suffix from table_index_version f where f.fingerprint = p_fingerprint);
-end $$;
-
--- A worker with a wrong project id writes nothing: it records its namespace before it writes.
-create function public.check_namespace_project() returns trigger language plpgsql security definer as $$
-begin
-  perform require(not exists (select from context_table t where t.id = new.table_id
-                              and not starts_with(new.namespace, 'project_' || t.project_id || '_table_' || t.id)),
-                  'PT422', 'record.other_project');
-  return new;
-end $$;
-create trigger check_namespace_project before insert on public.table_namespace
-  for each row execute function public.check_namespace_project();
-
 -- Deletes the records of namespaces that were not needed for p_seconds. Workers that started before have ended.
 create function public.delete_namespace_records(p_namespaces text[], p_seconds integer) returns void language sql as $$
   delete from table_namespace s
@@ -522,6 +500,9 @@ begin
   where c.id = any (p_ids) and c.table_id = p_table and c.fingerprint = p_fingerprint
     and (c.turbopuffer_doc_id is null or c.indexed_at is null)
     and exists (select from context_table t where t.id = p_table);
+  -- A worker with a wrong project id writes nothing.
+  perform require(wanted = '[]' or starts_with(p_namespace, 'project_' || t.project_id || '_table_' || t.id), 'PT422',
+                  'record.other_project') from context_table t where t.id = p_table;
   -- Read first: a row that every batch of a Table locks would make them wait.
   if wanted <> '[]' and not exists (
     select from table_namespace n where n.namespace = p_namespace and n.unneeded_since is null) then

@@ -31,7 +31,9 @@ begin
   perform pg_advisory_xact_lock(hashtext('sakuin.index_version'));
   insert into page_index_version select * from jsonb_populate_record(null::page_index_version, p_index->'knowledge')
   on conflict do nothing;
-  perform assign_namespace_suffix(p_index->>'tables');
+  insert into table_index_version (fingerprint, suffix)
+  select p_index->>'tables', case when exists (select from table_index_version) then p_index->>'tables' else '' end
+  on conflict do nothing;
   insert into index_version (fingerprint, parts, knowledge, tables, table_space, live, live_since)
   select p_index->>'fingerprint', p_index->'parts', p_index->'knowledge'->>'fingerprint', p_index->>'tables',
          p_index->>'table_space', first.one, case when first.one then now() end
@@ -47,22 +49,16 @@ create function public.index_versions() returns jsonb language sql stable as $$
   from index_version s join table_index_version f on f.fingerprint = s.tables
 $$;
 
--- Whether Tables are searched with this fingerprint. True for all while no version is recorded.
+-- Whether Tables are searched with this fingerprint.
 create function public.is_live_for_tables(p_fingerprint text) returns boolean language sql stable as $$
-  select coalesce((select s.tables = p_fingerprint from index_version s where s.live), true)
+  select exists (select from index_version s where s.live and s.tables = p_fingerprint)
 $$;
 
-create function public.is_kept_for_tables(p_fingerprint text) returns boolean language sql stable as $$
-  select not exists (select from index_version) or exists (select from index_version s where s.tables = p_fingerprint)
-$$;
-
--- The spaces of the versions with the same text template as p_fingerprint; its own, while no version is recorded.
+-- The spaces of the versions with the same text template as p_fingerprint.
 create function public.spaces_of_template(p_fingerprint text) returns text[] language sql stable as $$
-  select case when exists (select from index_version)
-    then array(select distinct f.space from index_version v join page_index_version f on f.fingerprint = v.knowledge
+  select array(select distinct f.space from index_version v join page_index_version f on f.fingerprint = v.knowledge
                join page_index_version own on own.text_template = f.text_template
                where own.fingerprint = p_fingerprint)
-    else array(select f.space from page_index_version f where f.fingerprint = p_fingerprint) end
 $$;
 
 -- Ends a comparison of a Table with the store. The live version is compared last. A reindex that was requested
@@ -209,7 +205,7 @@ end $$;
 create function public.sweep_vectors(p_limit integer) returns bigint language plpgsql as $$
 declare
   unused constant text[] := array(
-    select f.space from page_index_version f where exists (select from index_version v where v.live)
+    select f.space from page_index_version f
     except select f.space from index_version v join page_index_version f on f.fingerprint = v.knowledge);
   of_them constant text := format('x.space = any (%L)', unused);
   n bigint;
@@ -225,18 +221,7 @@ begin
   return n + delete_some('stored_row', of_them, p_limit);
 end $$;
 
--- What Tables still store for deleted versions: [{project_id, table_id, fingerprint, suffix}], at most p_limit.
-create function public.orphaned_table_indexes(p_fingerprint text, p_limit integer) returns jsonb
-language sql stable as $$
-  select coalesce(jsonb_agg(to_jsonb(x) order by x.table_id, x.fingerprint), '[]') from (
-    select t.project_id, s.table_id, v.fingerprint, v.suffix
-    from table_index_version v join table_scan s using (fingerprint) join context_table t on t.id = s.table_id
-    where v.fingerprint = any (array(select d.fingerprint from table_index_version d
-                                     where d.fingerprint <> p_fingerprint and not is_kept_for_tables(d.fingerprint)))
-    limit p_limit) x
-$$;
-
--- Deletes a portion of what a Table stores for a deleted version. Returns how many rows; 0: nothing is left, null: the
+-- Deletes a portion of what a Table stores for a deleted version, and returns how many rows; 0: nothing is left, or the
 -- version is recorded again. Clears the scan first and deletes its row last, because plan_nodes needs the row.
 create function public.delete_table_index(p_table uuid, p_fingerprint text, p_limit integer) returns bigint
 language plpgsql as $$
@@ -244,7 +229,7 @@ declare
   n bigint;
 begin
   perform from context_table t where t.id = p_table for update;
-  if is_kept_for_tables(p_fingerprint) then return null; end if;
+  if exists (select from index_version v where v.tables = p_fingerprint) then return 0; end if;
   update table_scan s set generation = -1, current_generation = null, complete_generation = null
   where s.table_id = p_table and s.fingerprint = p_fingerprint and s.generation >= 0;
   perform lock_words(p_table, p_fingerprint);
@@ -255,12 +240,9 @@ end $$;
 
 -- Marks and returns the namespaces that are not needed, of one Table or of all: the Table is deleted, or the version
 -- is, and the Table has no nodes for it.
-create function public.mark_abandoned_namespaces(p_fingerprint text, p_table uuid) returns jsonb language sql as $$
-  with deleted as materialized (
-    select v.fingerprint from table_index_version v
-    where v.fingerprint <> p_fingerprint and not is_kept_for_tables(v.fingerprint)
-  ), checked as materialized (
-    select s.namespace, t.id is null or s.fingerprint in (select d.fingerprint from deleted d)
+create function public.mark_abandoned_namespaces(p_table uuid) returns jsonb language sql as $$
+  with checked as materialized (
+    select s.namespace, t.id is null or not exists (select from index_version v where v.tables = s.fingerprint)
       and not exists (select from node n where n.table_id = t.id and n.fingerprint = s.fingerprint) as abandoned
     from table_namespace s left join context_table t on t.id = s.table_id
     where p_table is null or s.table_id = p_table

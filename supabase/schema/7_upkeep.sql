@@ -34,25 +34,25 @@ $$;
 -- message began without an end, index_versions, page: of a page (page_record)}, which its worker needs next.
 create function public.begin_work(p_work jsonb, p_message text) returns jsonb language plpgsql as $$
 declare
-  n integer;
+  work jsonb;
 begin
   case p_work->>'kind'
   when 'page' then
     perform add_material(p_work->>'id', nullif(p_work->'source', 'null'));
-    update material m set work = with_attempt(m.work, p_message) where m.material = p_work->>'id'
-    returning (m.work->'attempts'->>p_message)::integer into n;
+    update material m set work = with_attempt(m.work, p_message) where m.material = p_work->>'id' returning m.work into work;
   when 'file' then
-    insert into authored_file (key, version_id) values (p_work->>'id', '') on conflict do nothing;
-    update authored_file f set work = with_attempt(f.work, p_message) where f.key = p_work->>'id'
-    returning (f.work->'attempts'->>p_message)::integer into n;
+    insert into authored_file as f (key, version_id, work) values (p_work->>'id', '', with_attempt(null, p_message))
+    on conflict (key) do update set work = with_attempt(f.work, p_message) returning f.work into work;
   when 'table' then
     update context_table t set work = with_attempt(t.work, p_message) where t.id = (p_work->>'id')::uuid
-    returning (t.work->'attempts'->>p_message)::integer into n;
+    returning t.work into work;
   else
-    update chunks c set attempts = c.attempts + 1 where c.id = (p_work->>'id')::uuid returning c.attempts into n;
+    update chunks c set attempts = c.attempts + 1 where c.id = (p_work->>'id')::uuid
+    returning jsonb_build_object('attempts', jsonb_build_object(p_message, c.attempts)) into work;
   end case;
   -- What is gone has nothing to do.
-  return page_record(case p_work->>'kind' when 'page' then p_work->>'id' end) || jsonb_build_object('attempts', coalesce(n, 1));
+  return page_record(case p_work->>'kind' when 'page' then p_work->>'id' end)
+    || jsonb_build_object('attempts', coalesce((work->'attempts'->>p_message)::integer, 1));
 end $$;
 
 -- Shows on the Tools of a Table since when and why it waits (null: it does not), or on the scan of another version.
@@ -154,10 +154,13 @@ $$;
 -- A request hides what it deletes, which is one short statement, and records the rest. Maintenance deletes it in
 -- portions, each far below the time limit of a statement. What a dead worker leaves, the next run deletes.
 
--- Deleted Tables and projects whose rows have to be deleted. `turn`: when a portion of them was deleted last.
+-- Deleted Tables and projects whose rows have to be deleted, and Tables with rows of a deleted index version (`fingerprint`;
+-- else empty). `turn`: when a portion of them was deleted last.
 create table public.deletion (
-  id uuid primary key,
-  turn timestamptz not null default now()
+  id uuid not null,
+  fingerprint text collate "C" not null default '',
+  turn timestamptz not null default now(),
+  primary key (id, fingerprint)
 );
 
 -- Deletes at most p_limit rows x of a table for which p_where is true, and returns how many.
@@ -187,26 +190,31 @@ begin
   return n + case when p_fingerprint is null then delete_some('table_object', of_table, p_limit) else 0 end;
 end $$;
 
--- Deletes a portion of a deleted Table or project: {rows, left}, `left`: how many Tables and projects are not deleted
--- completely. Null if nothing is left, or other workers have it.
+-- Deletes a portion of what is deleted: {rows, left}, `left`: how many Tables and projects have more. Null if nothing is
+-- left, or other workers have it.
 create function public.delete_portion(p_limit integer) returns jsonb language plpgsql set enable_seqscan = off as $$
 declare
-  gone uuid;
+  gone deletion;
   n bigint;
 begin
+  insert into deletion (id, fingerprint) select s.table_id, s.fingerprint from table_scan s
+  where s.fingerprint = any (array(
+    select f.fingerprint from table_index_version f except select v.tables from index_version v))
+  on conflict do nothing;
   -- Each in turn: a large one does not keep others waiting.
-  select d.id into gone from deletion d order by d.turn, d.id limit 1 for update skip locked;
-  if gone is null then return null; end if;
-  n := delete_table_rows(gone, null, p_limit)
-    -- Each has up to 20 MB of its own, and becomes a deletion of its own.
-    + delete_some('context_table', format('x.project_id = %L', gone), greatest(p_limit / 500, 1))
-    + delete_some('chunk_vector', format('x.project_id = %L', gone), p_limit);
-  if n = 0 then
-    delete from project p where p.id = gone;
-    delete from deletion d where d.id = gone;
+  select d.* into gone from deletion d order by d.turn, d.id limit 1 for update skip locked;
+  if gone.id is null then return null; end if;
+  if gone.fingerprint <> '' then
+    n := delete_table_index(gone.id, gone.fingerprint, p_limit);
   else
-    update deletion d set turn = clock_timestamp() where d.id = gone;
+    n := delete_table_rows(gone.id, null, p_limit)
+      -- Each has up to 20 MB of its own, and becomes a deletion of its own.
+      + delete_some('context_table', format('x.project_id = %L', gone.id), greatest(p_limit / 500, 1))
+      + delete_some('chunk_vector', format('x.project_id = %L', gone.id), p_limit);
+    delete from project p where p.id = gone.id and n = 0;
   end if;
+  delete from deletion d where (d.id, d.fingerprint) = (gone.id, gone.fingerprint) and n = 0;
+  update deletion d set turn = clock_timestamp() where (d.id, d.fingerprint) = (gone.id, gone.fingerprint);
   return jsonb_build_object('rows', n, 'left', (select count(*) from deletion));
 end $$;
 
@@ -579,8 +587,8 @@ language sql set enable_seqscan = off as $$
           select from chunks c join context_table t on t.id = c.table_id and t.project_id = v.project_id
           where text_key(c.title, c.chunk_text) collate "C" = left(v.text_hash, 16)) as used
       from chunk_vector v join old o on v.used_at < o.looked_at
-      cross join lateral (select not exists (select from index_version i where i.live)
-        or exists (select from index_version i where i.table_space = v.space) as is_wanted) w) x
+      cross join lateral (
+        select exists (select from index_version i where i.table_space = v.space) as is_wanted) w) x
     where x.used or x.is_old limit p_limit
   ), used_answers as (
     update learns_cache c set used_at = now() where c.ctid = any (array(select a.place from answer a where a.used)) returning 1
@@ -716,8 +724,6 @@ begin
   delete from knowledge_vector v using jsonb_to_recordset(vectors) as t(space text, text_hash text)
   where (v.space, v.text_hash) = (t.space, t.text_hash)
     and not exists (select from embedded_text e where (e.space, e.text_hash) = (v.space, v.text_hash));
-  delete from pending_learns l where l.material = p_material;
-  delete from competing_key k where k.material = p_material;
   delete from material m where m.material = p_material;
 end $$;
 
@@ -806,7 +812,8 @@ create function public.schema_digest() returns text language sql stable set sear
     select concat_ws(' ', 'view', c.relname, pg_get_viewdef(c.oid)) from ours c where c.relkind = 'v'
     union all
     select concat_ws(' ', 'function', p.proname, pg_get_function_arguments(p.oid), pg_get_function_result(p.oid),
-                     p.provolatile, p.proowner::regrole, p.prosecdef, p.proconfig, md5(p.prosrc),
+                     p.provolatile, p.proowner::regrole, p.prosecdef, p.proconfig,
+                     md5(concat(p.prosrc, pg_get_function_sqlbody(p.oid))),
                      has_function_privilege('service_role', p.oid, 'execute'),
                      has_function_privilege('sakuin_search', p.oid, 'execute'))
     from pg_proc p

@@ -1,15 +1,13 @@
 """The Tables of one schedule."""
 
 import json
-from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from sakuin.retrieval.index_version import IndexVersion, StoredIndexVersion, TableCut
-from sakuin.upkeep.index_versions import IndexVersions
+from sakuin.retrieval.index_version import IndexVersion, TableCut
 from sakuin.upkeep.maintain import Maintain
 from sakuin.wiring import maintain
-from sakuin.wiring.index_versions import live_last, reconciling
+from sakuin.wiring.index_versions import reconciling
 
 from tests.convergence.world import Backend, Scheduled
 from tests.events import s3_message
@@ -50,7 +48,8 @@ class TablesWorld(Scheduled, TableWorld):
     def __post_init__(self) -> None:
         super().__post_init__()
         self.build = maintain.building(self.clients)
-        stored = self._stored()
+        self.record(*(LIVE, BESIDE)[: 1 + self.two_versions])
+        stored = self.kept()
         self.versions = lambda: stored
         self.compared = reconciling(self.clients, self.kept)().tables
         tool: Any = self.work(TOOLS)
@@ -61,15 +60,6 @@ class TablesWorld(Scheduled, TableWorld):
     @property
     def clients(self) -> Doubles:
         return self.clients_with(table_cut=BESIDE.cut)
-
-    def _stored(self) -> Sequence[StoredIndexVersion]:
-        """Returns the index versions, the one that answers last."""
-        if not self.two_versions:
-            return [StoredIndexVersion(LIVE, True, True, LIVE.tables.id, "")]
-        versions = IndexVersions(self.client)
-        versions.add(LIVE)
-        versions.add(BESIDE)
-        return live_last(versions.all)
 
     def _import(self, table_id: str, upload: int, key: str) -> bool:
         imported: bool = self.import_document(table_id, upload, key)

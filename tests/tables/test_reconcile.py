@@ -19,7 +19,7 @@ ALL_TIME: Callable[[], bool] = lambda: False  # noqa: E731 - named for what it s
 
 
 def reconcile(world: TableWorld) -> ReconcileTables:
-    return ReconcileTables(world.store, [KeptIndex(world.index, world.queues, world.index.namespace_suffix())])
+    return ReconcileTables(world.store, [KeptIndex(world.index, world.queues, "")])
 
 
 def night(world: TableWorld, table: str, *, dry_run: bool = False) -> list[str]:

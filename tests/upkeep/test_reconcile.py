@@ -378,7 +378,10 @@ def test_lost_and_unwanted_rows_are_told_apart_and_a_table_under_scan_has_none_u
 
 
 # What a backup of the records alone holds; the buckets are the other half.
-SOURCES = {"project", "project_member", "context_table", "tool", "mcp", "mcp_binding", "schema_migrations"}
+SOURCES = {
+    *("project", "project_member", "context_table", "tool", "mcp", "mcp_binding", "schema_migrations"),
+    *("index_version", "page_index_version", "table_index_version"),
+}
 
 A, B = long("二次方程式の解の公式"), long("一次関数の傾き")
 

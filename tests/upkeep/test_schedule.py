@@ -14,7 +14,7 @@ from sakuin.errors import Unavailable
 from sakuin.platform.supabase.client import connected
 from sakuin.platform.telemetry import CurrentWork
 from sakuin.platform.waiting import WorkRecords, WorkRow
-from sakuin.tables.nodes import DeletedPortion, OrphanedIndex, UnindexedTable, namespace
+from sakuin.tables.nodes import DeletedPortion, UnindexedTable
 from sakuin.upkeep.index_versions import BuildResult
 from sakuin.upkeep.maintain import LONGEST_PART, Maintain
 from sakuin.upkeep.schedule import Schedule
@@ -134,8 +134,6 @@ def test_each_part_has_its_turn_though_the_time_of_a_run_suffices_for_one(parts:
 
 A, B, C = (f"project_p_table_{name}" for name in "abc")
 
-OLD = [OrphanedIndex("p", name, "f", "_old") for name in "abc"]
-
 
 @dataclass
 class Leaving:
@@ -146,7 +144,6 @@ class Leaving:
 
     there: set[str]
     gone: set[str] = field(default_factory=set)
-    old: list[OrphanedIndex] = field(default_factory=list)
     failing: set[str] = field(default_factory=set)
     slow: dict[str, float] = field(default_factory=dict)
     seconds: float = 0.0
@@ -154,9 +151,6 @@ class Leaving:
 
     def orphaned_namespaces(self) -> Collection[str]:
         return self.gone
-
-    def orphaned_indexes(self) -> list[OrphanedIndex]:
-        return list(self.old)
 
     def unindexed_tables(self) -> list[UnindexedTable]:
         return []
@@ -169,12 +163,6 @@ class Leaving:
         if name in self.failing:
             raise Unavailable(f"{name} did not answer", vendor="turbopuffer")
         self.there.discard(name)
-
-    def delete_records(self, leftover: OrphanedIndex, *, limit: int) -> int | None:
-        if leftover in self.old:
-            self.old.remove(leftover)
-            return 1
-        return 0
 
     def delete_portion(self, *, limit: int) -> DeletedPortion | None:
         if not self.portions:
@@ -211,16 +199,11 @@ def test_each_part_has_its_turn_though_another_takes_all_the_time_of_a_run() -> 
     assert done == maintain.parts.keys()
 
 
-def names(leftovers: list[OrphanedIndex]) -> set[str]:
-    return {namespace(one.project_id, one.table_id, one.suffix) for one in leftovers}
-
-
 def test_a_namespace_that_cannot_be_deleted_does_not_stop_others() -> None:
-    leaving = Leaving({A, B, C, *names(OLD)}, {A, B, C, "project_p_table_long_gone"}, list(OLD), {A, *names(OLD[:1])})
+    leaving = Leaving({A, B, C}, {A, B, C, "project_p_table_long_gone"}, failing={A})
     with pytest.raises(Unavailable, match=A):
         leaving.maintain()
-    # Its records went first: without them it is abandoned, and found as that.
-    assert (leaving.there, leaving.old) == ({A, *names(OLD[:1])}, [])
+    assert leaving.there == {A}
     assert "project_p_table_long_gone" not in leaving.gone
 
 

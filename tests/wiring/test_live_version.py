@@ -10,7 +10,7 @@ from sakuin.retrieval.index_version import IndexVersion, StoredIndexVersion, Tab
 from sakuin.settings import Settings
 from sakuin.upkeep.index_versions import IndexVersions
 from sakuin.wiring.clients import Clients, start_telemetry
-from sakuin.wiring.index_versions import kept_or_own, live_last, own_index, recent
+from sakuin.wiring.index_versions import own_index, recent, searched_versions
 from sakuin.wiring.mcp import Searches
 
 from tests.watched import watched
@@ -44,7 +44,7 @@ class Worker:
         self.other = replace(self.own, model=replace(self.own.model, query_prefix="q: "))
         for version in (self.own, self.other):
             self.indexes.add(version)
-        self.searches = Searches(self.clients, kept_or_own(self.clients))
+        self.searches = Searches(self.clients, searched_versions(self.clients))
 
     def calls(self, question: Callable[[], Any]) -> list[str]:
         """Returns the requests to Postgres of a question that is asked an hour later."""
@@ -129,9 +129,3 @@ def test_other_versions_of_pages_are_those_of_another_model_with_the_texts_of_th
     assert set(pages.other_versions(indexes)) == {OTHER_MODEL.pages.id}
     assert set(pages.other_versions([kept(OTHER_MODEL, live=True)])) == set()
     assert set(pages.other_versions([kept(OLD_TEMPLATE, live=True)])) == set()
-
-
-def test_a_table_is_scanned_once_for_equal_cuts_and_last_for_the_live_index() -> None:
-    live = kept(SETTINGS, live=True)
-    indexes = [live, kept(OLD_TEMPLATE), kept(SMALLER)]
-    assert [each.settings for each in live_last(lambda: indexes)] == [SMALLER, SETTINGS]

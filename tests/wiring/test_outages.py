@@ -17,7 +17,7 @@ from sakuin.platform.openai.budget import DailyTokens
 from sakuin.platform.redaction import Failed
 from sakuin.platform.turbopuffer.client import LONGEST_QUICK_CALL, connected, quick
 from sakuin.platform.waiting import WorkRecords
-from sakuin.tables.nodes import OrphanedIndex, UnindexedTable
+from sakuin.tables.nodes import UnindexedTable
 from sakuin.tables.reconcile import KeptIndex, ReconcileTables
 from sakuin.tables.turbopuffer import ChunkStore
 from sakuin.upkeep.index_versions import BuildResult
@@ -256,12 +256,6 @@ class Due:
 
     def orphaned_namespaces(self) -> Collection[str]:
         return [f"project_p_table_{name}" for name in self.names]
-
-    def orphaned_indexes(self) -> Sequence[OrphanedIndex]:
-        return [OrphanedIndex("p", name, "f", "_old") for name in self.names]
-
-    def delete_records(self, index: OrphanedIndex, *, limit: int) -> int:
-        return 0
 
 
 @dataclass

@@ -12,9 +12,10 @@ from sakuin.knowledge.model import ChangeResult, KnowledgeChunk, MaterialState, 
 from sakuin.knowledge.postgres import KnowledgeIndex, MaterialRecords
 from sakuin.knowledge.postgres_search import ChunkSearch, Lexicon, PostgresChunks, ReadKnowledge
 from sakuin.knowledge.turbopuffer import StoredPages, TurbopufferChunks
-from sakuin.platform.supabase.client import Client
+from sakuin.platform.supabase.client import Client, answer
 from sakuin.platform.turbopuffer.client import TurbopufferRows, connected
-from sakuin.retrieval.index_version import PageIndexVersion
+from sakuin.retrieval.index_version import CHUNKER, IndexVersion, PageIndexVersion, TableCut
+from sakuin.upkeep.index_versions import IndexVersions
 
 from tests.builders import a_chunk, a_source, text_of
 from tests.doubles.embedder import FINGERPRINT, WEIGHTS, vector_of
@@ -35,11 +36,26 @@ class Knowledge:
         emptied(sql)
         self.recorded.clear()
 
+    def record(self, version: PageIndexVersion) -> None:
+        """Adds the first index version, and the part of others that applies to pages."""
+        if version in self.recorded:
+            return
+        self.recorded.add(version)
+        if not IndexVersions(self.index.client).all():
+            self.activate(version)
+        row = {"fingerprint": version.id, "space": version.space, "text_template": version.text_template}
+        answer(self.index.client.table("page_index_version").upsert(row, ignore_duplicates=True))
+
+    def activate(self, version: PageIndexVersion) -> None:
+        """Adds an index version with this part for pages, and makes it the live one."""
+        parts = (version.model, version.text_template, version.analyzer, TableCut(), CHUNKER)
+        whole, indexes = IndexVersion(*parts, version.vocabulary, version.store), IndexVersions(self.index.client)
+        indexes.add(whole)
+        indexes.activate(whole.id, force=True)
+
     def embed(self, chunks: Sequence[KnowledgeChunk], fingerprint: PageIndexVersion | None = None) -> None:
         fingerprint = fingerprint or self.version
-        if fingerprint not in self.recorded:
-            self.index.record_index_version(fingerprint)
-            self.recorded.add(fingerprint)
+        self.record(fingerprint)
         vectors = {
             name: vector_of(text_of(chunk.title, chunk.content)) for chunk in chunks for name in chunk.text_hashes
         }

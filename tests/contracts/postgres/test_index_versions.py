@@ -49,7 +49,7 @@ class Library:
         **seen: Any,
     ) -> str:
         chunk = a_chunk(name, "rule-a", content)
-        self.knowledge.index.record_index_version(by.pages)
+        self.knowledge.record(by.pages)
         for each in embedded:
             self.knowledge.embed([chunk], each.pages)
         change = PageChange(name, source, chunks=[chunk], fingerprint=by.pages.id)

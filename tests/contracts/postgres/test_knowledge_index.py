@@ -331,12 +331,13 @@ def found_by(knowledge: Knowledge, version: int) -> set[str]:
 def test_a_long_page_is_written_in_portions_and_becomes_current(knowledge: Knowledge, sql: psycopg.Connection) -> None:
     client = Recording(knowledge.index.client)
     long = replace(knowledge, index=KnowledgeIndex(cast(Client, client), terms_per_request=500))
+    knowledge.record(knowledge.version)
     for version in (1, 2):
         client.requests.clear()
         assert long.apply(a_source(KEY, version), a_long_page(version)).outcome == "applied"
         *staged, (last, arguments) = client.requests
         assert last == "apply_material"
-        assert all(chunk.keys().isdisjoint({"terms", "impacts"}) for chunk in arguments["p_chunks"])
+        assert all(chunk.keys().isdisjoint({"terms", "impacts"}) for chunk in arguments["p_change"]["chunks"])
         assert {name for name, _ in staged} == {"stage_words"}
         terms = [sum(len(chunk["terms"]) for chunk in given["p_chunks"]) for _, given in staged]
         assert (len(terms), max(terms)) == (5, 500)
@@ -385,14 +386,15 @@ def test_staged_words_are_seen_with_their_version_or_deleted(knowledge: Knowledg
 def test_a_page_whose_staged_words_were_deleted_is_not_applied(knowledge: Knowledge) -> None:
     (chunk,) = a_long_page(1, 1)
     knowledge.apply(a_source(KEY, 1), [chunk])
-    arguments = {
-        **{"p_material": "m", "p_source": asdict(a_source(KEY, 2)), "p_deleted": False, "p_error": None},
-        **{"p_fingerprint": knowledge.version.id, "p_learns_files": {}, "p_expected_generation": 1},
+    change = {
+        **{"material": "m", "source": asdict(a_source(KEY, 2)), "deleted": False, "error": None},
+        **{"fingerprint": knowledge.version.id, "learns_files": {}, "findings": []},
     }
     row = {name: value for name, value in asdict(chunk).items() if name not in ("words", "learns")}
     rows = [row | {"learns": chunk.learns.items, "learns_source": "rules", "words": 0}]
+    arguments = {"p_change": change | {"chunks": rows}, "p_expected_generation": 1}
     with pytest.raises(Conflict, match="were deleted before it was applied"):
-        call(knowledge.index.client, "apply_material", arguments | {"p_chunks": rows})
+        call(knowledge.index.client, "apply_material", arguments)
     assert knowledge.state().source == a_source(KEY, 1)
 
 

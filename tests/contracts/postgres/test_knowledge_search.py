@@ -308,6 +308,7 @@ def test_an_example_that_was_asked_for_in_words_has_no_penalty(knowledge: Knowle
 
 def test_vectors_of_another_fingerprint_are_never_compared(knowledge: Knowledge) -> None:
     store(knowledge, [a_chunk("old", "rule-a", "たすき掛け", title="たすき掛け")], fingerprint=OTHER)
+    knowledge.activate(knowledge.version)
     store(knowledge, [a_chunk("new", "rule-a", "ほかの話")])
     by_vector = ask(knowledge, "たすき掛け", by_words=False)
     assert [match.material for match in by_vector] == ["new"]

@@ -36,7 +36,7 @@ def store_in_two_orders(store: Callable[[Mapping[str, Vector]], None]) -> None:
 
 
 def test_workers_store_the_same_vectors_of_pages_in_any_order(knowledge: Knowledge) -> None:
-    knowledge.index.record_index_version(FINGERPRINT)
+    knowledge.record(FINGERPRINT)
     store_in_two_orders(lambda vectors: knowledge.index.store_vectors(vectors, FINGERPRINT))
 
 

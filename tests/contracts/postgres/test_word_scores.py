@@ -168,7 +168,7 @@ def test_another_analyzer_costs_no_vector_and_its_vectors_are_compared(knowledge
     other = replace(knowledge.version, analyzer="another analyzer")
     chunk = a_text(1, {"式": 0.5})
     first = knowledge.apply(a_source("m", 1), [chunk])
-    knowledge.index.record_index_version(other)
+    knowledge.record(other)
     assert knowledge.index.missing_vectors(chunk.text_hashes, other) == set()
     (match,) = knowledge.search.matches(Question(vector_of("1"), (), other, EVERYTHING, 5))
     assert match.cosine is not None

@@ -12,7 +12,6 @@ from sakuin.tables.postgres import TableIndex
 from sakuin.tables.search import TableAnswer
 from sakuin.upkeep.index_versions import IndexVersions, IndexVersionState
 from sakuin.wiring import maintain
-from sakuin.wiring.index_versions import live_last
 
 from tests.doubles.embedder import MODEL, MemoryEmbedder
 from tests.doubles.sqs import Message, ModelledSqs
@@ -72,7 +71,7 @@ class Deployment:
     def kept(self) -> list[StoredIndexVersion]:
         """Returns the index versions as functions have them, which read them seldom."""
         if self._kept is None:
-            self._kept = live_last(IndexVersions(self.world.client).all)
+            self._kept = list(IndexVersions(self.world.client).all())
         return self._kept
 
     def state(self, settings: IndexVersion) -> IndexVersionState:

@@ -158,7 +158,7 @@ REREAD = REREAD_INDEX.tables
 
 def with_settings(world: TableWorld, settings: IndexVersion) -> TableWorld:
     """Returns the same project with other deployed settings."""
-    return TableWorld(world.client, world.store, settings=settings, project=world.project)
+    return TableWorld(world.client, world.store, settings=settings, project=world.project, dsn=world.dsn)
 
 
 @pytest.fixture
@@ -203,8 +203,8 @@ def test_a_late_write_for_the_old_index_goes_though_its_worker_died(world: Table
 
 
 def test_another_analyzer_builds_its_index_beside_and_embeds_no_text_again(world: TableWorld) -> None:
-    assert world.index.namespace_suffix() == ""
     table, tool, _ = world.indexed({"a": long("二次方程式の解の公式"), "b": long("一次関数の傾き")})
+    IndexVersions(world.client).add(REREAD_INDEX)
     reading = with_settings(world, REREAD_INDEX)
     reading.maintain()
     reading.queues.index(world.project, table)

@@ -69,8 +69,8 @@ class IndexPage:
 
     A version with the ETag of the searchable one keeps its chunks, and nothing is read.
 
-    `version` is the index version of this code and its settings. A change is embedded for the live one, or for
-    `version` if this code does not write the texts of the live one.
+    `version` is the index version of this code and its settings, which `add_version` adds. A change is embedded for the
+    live one, or for `version` if this code does not write the texts of the live one.
     """
 
     bucket: S3Bucket
@@ -78,6 +78,7 @@ class IndexPage:
     embedder_of: Callable[[EmbeddingModel], Embedder]
     learns: LearnsSources
     version: PageIndexVersion
+    add_version: Callable[[], None]
     max_page_bytes: int
     most_explanations: int = MOST_EXPLANATIONS
     box_selectors: Sequence[str] = DEFAULT_BOX_SELECTORS
@@ -200,8 +201,8 @@ class IndexPage:
         Stores the vectors, but unless `stores_all` those of the last request, which it returns: they are stored with
         the change.
         """
-        if self.version.id not in {record.fingerprint, *(each.id for each in _pages(record.index_versions))}:
-            self.index.record_index_version(self.version)
+        if self.version not in _pages(record.index_versions):
+            self.add_version()
         missing = self.index.missing_vectors(texts.keys(), version)
         for twin in set(_pages(record.index_versions)) - {version}:
             if missing and twin.space != version.space and twin.has_vectors_of(version):

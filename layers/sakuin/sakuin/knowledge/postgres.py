@@ -82,10 +82,6 @@ class KnowledgeIndex:
     terms_per_request: int = 30_000
     stored_pages: "Callable[[], StoredPages] | None" = None
 
-    def record_index_version(self, version: PageIndexVersion) -> None:
-        """Records the parts of an index version. Idempotent."""
-        answer(self.client.table("page_index_version").upsert(fingerprint_row(version), ignore_duplicates=True))
-
     def state(self, material: str) -> MaterialState | None:
         """Returns the record of a material, None if there is none."""
         rows = answer(self.client.table("material").select("*").eq("material", material))
@@ -127,30 +123,27 @@ class KnowledgeIndex:
         `conflict` if the material changed meanwhile.
         """
         vectors = {name: vector_text(vector) for name, vector in change.vectors.items()}
+        row = {
+            "material": change.material,
+            "source": asdict(change.source) if change.source else None,
+            "deleted": change.deleted,
+            "error": stored(change.error),
+            "chunks": None if change.chunks is None else self._chunks(change, change.chunks),
+            "fingerprint": change.fingerprint,
+            "learns_files": dict(change.learns_files),
+            "page_hash": change.page_hash,
+            "findings": list(change.findings),
+            "words": change.words.counts if change.words else None,
+        }
         arguments: dict[str, Any] = {
-            "p_material": change.material,
-            "p_source": asdict(change.source) if change.source else None,
-            "p_deleted": change.deleted,
-            "p_error": stored(change.error),
-            "p_chunks": None if change.chunks is None else self._chunks(change, change.chunks),
-            "p_fingerprint": change.fingerprint,
-            "p_learns_files": dict(change.learns_files),
+            "p_change": row,
             "p_expected_generation": expected_generation,
-            "p_page_hash": change.page_hash,
-            "p_findings": list(change.findings),
-            "p_words": change.words.counts if change.words else None,
             "p_vectors": {"space": change.space, "vectors": vectors} if vectors else None,
             "p_bucket": asdict(bucket) if bucket else None,
         }
-        row = answer(self.client.rpc("apply_material", arguments))
-        next_owner = row.get("next_owner")
-        return ChangeResult(
-            outcome=row["outcome"],
-            generation=row["generation"],
-            next_owner=Source(**next_owner) if next_owner else None,
-            uploaded_at=row.get("uploaded_at"),
-            announcement=row.get("announcement"),
-        )
+        result = answer(self.client.rpc("apply_material", arguments))
+        next_owner = result.pop("next_owner", None)
+        return ChangeResult(**result, next_owner=Source(**next_owner) if next_owner else None)
 
     def _chunks(self, change: PageChange, chunks: Sequence[KnowledgeChunk]) -> list[dict[str, Any]]:
         """Returns the rows of chunks with their words, or the numbers of staged ones. Stores rows in turbopuffer."""
@@ -410,10 +403,6 @@ class LearnsRecords:
     def drop(self, material: str, *, generation: int) -> None:
         """Ends the work on a page for good, unless it has changed since `generation`: its next version begins again."""
         call(self.client, "drop_learns", {"p_material": material, "p_generation": generation})
-
-
-def fingerprint_row(version: PageIndexVersion) -> dict[str, Any]:
-    return {"fingerprint": version.id, "space": version.space, "text_template": version.text_template}
 
 
 def material_state(row: Mapping[str, Any]) -> MaterialState:

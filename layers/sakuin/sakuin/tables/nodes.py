@@ -176,18 +176,8 @@ class RecordedRows:
 
 
 @dataclass(frozen=True, slots=True)
-class OrphanedIndex:
-    """The rows of a Table for an index version that was dropped."""
-
-    project_id: str
-    table_id: str
-    fingerprint: str
-    suffix: str
-
-
-@dataclass(frozen=True, slots=True)
 class DeletedPortion:
-    """The deleted rows, and how many deleted Tables and projects still have some."""
+    """The deleted rows, and how many Tables and projects still have some to delete."""
 
     rows: int
     left: int

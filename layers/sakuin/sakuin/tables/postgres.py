@@ -18,7 +18,6 @@ from sakuin.tables.nodes import (
     Completion,
     DeletedPortion,
     NodeVersion,
-    OrphanedIndex,
     Plan,
     PublishedNode,
     RecordedRows,
@@ -35,7 +34,6 @@ from sakuin.texts.catalogue import coded, restored, stored
 
 ROWS_A_REQUEST = 20_000
 _OBJECTS_A_REQUEST = 2_000
-_ORPHANED_INDEXES = 1_000
 # Of a version that is built.
 _TABLES_IN_PROGRESS = 200
 
@@ -62,10 +60,7 @@ def combined_rows(part: Callable[[Any], Any]) -> RecordedRows | None:
 
 @dataclass(frozen=True, slots=True)
 class TableIndex:
-    """Changes the chunks of Tables in one index version. Each call is one transaction.
-
-    Until the deployment records its first index version, every version counts as the live one.
-    """
+    """Changes the chunks of Tables in one index version. Each call is one transaction."""
 
     client: Client
     built_with: TableIndexVersion
@@ -301,26 +296,8 @@ class TableIndex:
         count: int | None = self._of_table(table_id, "record_table_start", p_seconds=seconds)
         return count
 
-    def namespace_suffix(self) -> str:
-        """Returns the suffix of this version's namespaces; empty for the first version of a deployment."""
-        return str(self._call("assign_namespace_suffix", p_fingerprint=self.fingerprint))
-
-    def orphaned_indexes(self) -> Sequence[OrphanedIndex]:
-        """Returns what Tables still store for dropped index versions, at most 1,000 of them."""
-        rows = self._call("orphaned_table_indexes", p_fingerprint=self.fingerprint, p_limit=_ORPHANED_INDEXES)
-        return [OrphanedIndex(**row) for row in rows]
-
-    def delete_records(self, orphaned: OrphanedIndex, *, limit: int) -> int | None:
-        """Deletes records of a dropped index version, at most `limit` of each kind.
-
-        Returns how many; 0 if none are left, None if the index version was added again.
-        """
-        of_version = {"p_table": orphaned.table_id, "p_fingerprint": orphaned.fingerprint}
-        deleted: int | None = self._call("delete_table_index", p_limit=limit, **of_version)
-        return deleted
-
     def delete_portion(self, *, limit: int) -> DeletedPortion | None:
-        """Deletes records of a deleted Table or project, at most `limit` of each kind; None if there are none."""
+        """Deletes rows of a deleted Table, project or index version, at most `limit` of each kind; None: none left."""
         row = self._call("delete_portion", p_limit=limit)
         return row and DeletedPortion(**row)
 
@@ -330,7 +307,7 @@ class TableIndex:
         Their Table was deleted, or their index version was dropped and its records are deleted. The store may or may
         not have them.
         """
-        names: list[str] = self._call("mark_abandoned_namespaces", p_fingerprint=self.fingerprint, p_table=table_id)
+        names: list[str] = self._call("mark_abandoned_namespaces", p_table=table_id)
         return names
 
     def delete_namespace_records(self, namespaces: Collection[str], *, seconds: int) -> None:

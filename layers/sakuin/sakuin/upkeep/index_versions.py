@@ -6,7 +6,7 @@ from typing import Any
 
 from sakuin.errors import Conflict
 from sakuin.knowledge.messages import MaterialQueue
-from sakuin.knowledge.postgres import KnowledgeIndex, fingerprint_row
+from sakuin.knowledge.postgres import KnowledgeIndex
 from sakuin.platform.embedding import Embedder, EmbeddingModel, Vector
 from sakuin.platform.supabase.client import Client, call
 from sakuin.platform.waiting import note_requests
@@ -69,11 +69,11 @@ class IndexVersions:
 
     def add(self, settings: IndexVersion) -> None:
         """Adds an index version, which every later change updates. The first one becomes active."""
-        tables = settings.tables
+        pages, tables = settings.pages, settings.tables
         row = {
             "fingerprint": settings.id,
             "parts": settings.as_json(),
-            "knowledge": fingerprint_row(settings.pages),
+            "knowledge": {"fingerprint": pages.id, "space": pages.space, "text_template": pages.text_template},
             "tables": tables.id,
             "table_space": tables.space,
         }

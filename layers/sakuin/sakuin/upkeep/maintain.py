@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, TypeVar
 from sakuin.errors import OutOfTime
 from sakuin.platform.run_all import rotated, run_all
 from sakuin.platform.telemetry import CurrentWork
-from sakuin.tables.nodes import OrphanedIndex, namespace
 from sakuin.tables.postgres import TableIndex
 from sakuin.tables.reconcile import complete_indexed
 
@@ -72,7 +71,6 @@ class Maintain:
             "rows": partial(self._sweep, self.sweep_rows),
             "completed": self._complete_tables,
             "namespaces": self._delete_namespaces,
-            "indexes": self._delete_indexes,
             **self.daily,
         }
 
@@ -92,7 +90,7 @@ class Maintain:
         return results
 
     def _delete_rows(self) -> int:
-        """Deletes the rows of deleted Tables and projects in portions. Returns how many Tables and projects have more.
+        """Deletes what Tables, projects and index versions leave, in portions. Returns how many have more.
 
         A worker that dies loses at most one portion.
         """
@@ -114,23 +112,6 @@ class Maintain:
         """Completes Tables whose chunks turbopuffer has indexed meanwhile, so that searches see them."""
         complete = partial(complete_indexed, self.store, self.index)
         return sum(self._run_in_time(self.index.unindexed_tables(), complete))
-
-    def _delete_indexes(self) -> int:
-        """Deletes the indexes over Tables of deleted index versions.
-
-        The records are deleted first, in portions: if the index version is added again, no record refers to deleted
-        rows. A namespace without records is found by `_delete_namespaces`.
-        """
-        until = self.clock() + _SECONDS_PER_PART
-
-        def delete(index: OrphanedIndex) -> None:
-            while deleted := self.index.delete_records(index, limit=self.rows_per_portion):
-                if self.clock() > until:
-                    return
-            if deleted is not None:
-                self.store.delete_namespace(namespace(index.project_id, index.table_id, index.suffix))
-
-        return len(self._run_in_time(self.index.orphaned_indexes(), delete))
 
     def _delete_namespaces(self) -> int:
         """Deletes orphaned namespaces of this deployment; another one may use the same account."""

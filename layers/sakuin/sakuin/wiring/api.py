@@ -31,7 +31,7 @@ from sakuin.upkeep.index_versions import IndexVersionAdmin, IndexVersions, LiveV
 from sakuin.upkeep.refused_questions import Feedback, RefusedQuestions
 from sakuin.wiring.clients import Clients, sign_in_of
 from sakuin.wiring.handlers import http_handler
-from sakuin.wiring.index_versions import kept_or_own, own_index, reconciling
+from sakuin.wiring.index_versions import kept_versions, own_index, reconciling
 
 # API Gateway ends a request after 30 seconds; there are four calls of vendors.
 _CHECK_SECONDS = 5.0
@@ -79,7 +79,7 @@ def sessions_of(clients: Clients, secret: NamedSecret, auth: SupabaseAuth) -> Se
 def rest_services(clients: Clients, secret: NamedSecret, sessions: Sessions) -> RestServices:
     """Returns the use cases of the routes."""
     settings, client = clients.settings, clients.supabase
-    library, kept, queues = library_of(clients), kept_or_own(clients), clients.queues()
+    library, kept, queues = library_of(clients), kept_versions(clients), clients.queues()
     projects, ask = project_services(clients, secret), AskMcp(clients.mcp_function())
     key_use, stored_keys = KeyUse(client), StoredKeys(LibraryKeys(client).all)
     library_keys = LibraryKeys(client, stored_keys.forget)

@@ -9,14 +9,14 @@ from sakuin.tables.embed_chunks import EmbedChunks, EmbedWork
 from sakuin.tables.postgres import TableIndex
 from sakuin.wiring.clients import Clients
 from sakuin.wiring.handlers import queue_handler
-from sakuin.wiring.index_versions import Kept, kept_or_own
+from sakuin.wiring.index_versions import Kept, kept_versions
 
 # After pages, whose authors wait.
 URGENCY = 5
 
 
 def handler(clients: Clients) -> Handler:
-    return queue_handler("embed", embed_work(clients, kept_or_own(clients)), clients)
+    return queue_handler("embed", embed_work(clients, kept_versions(clients)), clients)
 
 
 def embed_work(clients: Clients, kept: Kept) -> EmbedWork:

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import replace
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 from sakuin.errors import SakuinError
@@ -14,6 +14,7 @@ from sakuin.knowledge.messages import Announcements
 from sakuin.knowledge.postgres import KnowledgeIndex, LearnsRecords
 from sakuin.platform.aws import Handler
 from sakuin.upkeep.daily_counts import SECONDS, DailyCountRecords, DailyCounts
+from sakuin.upkeep.index_versions import IndexVersions
 from sakuin.wiring.clients import Clients
 from sakuin.wiring.handlers import queue_handler
 from sakuin.wiring.index_versions import own_index, stored_pages
@@ -41,12 +42,14 @@ def bucket_events(clients: Clients) -> BucketEvents:
     index = KnowledgeIndex(client, stored_pages=stored_pages(clients))
     records = LearnsRecords(client)
     learns = LearnsSources(bucket, records, clients.learns_model(), settings.material_prefix)
+    own = own_index(settings)
     pages = IndexPage(
         bucket=bucket,
         index=index,
         embedder_of=cache(clients.indexing_embedder),
         learns=learns,
-        version=own_index(settings).pages,
+        version=own.pages,
+        add_version=partial(IndexVersions(client).add, own),
         max_page_bytes=settings.limits.page_bytes,
         most_explanations=settings.limits.page_explanations,
         box_selectors=settings.box_selectors,

@@ -11,11 +11,11 @@ from sakuin.tables.postgres import TableIndex
 from sakuin.tables.work import ImportDocument, ToolWork
 from sakuin.wiring.clients import Clients
 from sakuin.wiring.handlers import queue_handler
-from sakuin.wiring.index_versions import Kept, kept_or_own
+from sakuin.wiring.index_versions import Kept, kept_versions
 
 
 def handler(clients: Clients) -> Handler:
-    return queue_handler("tool", tool_work(clients, kept_or_own(clients)), clients)
+    return queue_handler("tool", tool_work(clients, kept_versions(clients)), clients)
 
 
 def tool_work(clients: Clients, kept: Kept) -> ToolWork:

@@ -7,14 +7,7 @@ from functools import cache
 from typing import TYPE_CHECKING, TypeVar
 
 from sakuin.language.vocabulary_files import vocabulary_id
-from sakuin.retrieval.index_version import (
-    ANALYZER,
-    CHUNKER,
-    TEXT_TEMPLATE,
-    IndexVersion,
-    StoredIndexVersion,
-    live_version,
-)
+from sakuin.retrieval.index_version import ANALYZER, CHUNKER, TEXT_TEMPLATE, IndexVersion, StoredIndexVersion
 from sakuin.settings import Settings
 from sakuin.upkeep.index_versions import IndexVersions
 from sakuin.wiring.clients import Clients
@@ -46,24 +39,24 @@ def recent(
     return latest
 
 
-def kept_or_own(clients: Clients, *, writes: bool = True) -> Kept:
-    """Returns the index versions of the deployment; before the first is added, the function's own.
-
-    A function that `writes` Tables records the suffix of its namespaces, which is empty for the first version.
-    """
-    client, own = clients.supabase, own_index(clients.settings)
+def kept_versions(clients: Clients) -> Kept:
+    """Returns the index versions of the deployment; the first function that writes adds the first one."""
+    indexes, own = IndexVersions(clients.supabase), own_index(clients.settings)
 
     def kept() -> Sequence[StoredIndexVersion]:
-        from sakuin.tables.postgres import TableIndex
-
-        versions = IndexVersions(client).all()
-        if versions:
-            return versions
-        tables = own.tables
-        suffix = TableIndex(client, tables).namespace_suffix() if writes else ""
-        return [StoredIndexVersion(own, live=True, answered=True, tables=tables.id, suffix=suffix)]
+        if not (versions := indexes.all()):
+            indexes.add(own)
+            versions = indexes.all()
+        return versions
 
     return recent(kept, clock=clients.clock)
+
+
+def searched_versions(clients: Clients) -> Kept:
+    """Returns the index versions of the deployment; before the first is added, that of the settings, which is empty."""
+    indexes, own = IndexVersions(clients.supabase), own_index(clients.settings)
+    first = [StoredIndexVersion(own, live=True, answered=True, tables=own.tables.id, suffix="")]
+    return recent(lambda: indexes.all() or first, clock=clients.clock)
 
 
 def stored_pages(clients: Clients, *, for_upkeep: bool = False) -> "Callable[[], StoredPages]":
@@ -91,16 +84,8 @@ def own_index(settings: Settings) -> IndexVersion:
     return IndexVersion(*parts, settings.knowledge_store)
 
 
-def live_last(kept: Kept) -> list[StoredIndexVersion]:
-    """Returns one index version for each index over Tables, the active one last."""
-    versions = kept()
-    live = live_version(versions)
-    not_live = {each.tables: each for each in versions if live is None or each.tables != live.tables}
-    return [*not_live.values(), *([live] if live else [])]
-
-
 def reconciling(clients: Clients, kept: Kept) -> Callable[[], "Reconcile"]:
-    """Returns the reconciliation of all index versions, the live one first.
+    """Returns the reconciliation of all index versions.
 
     It is built at the first call because few workers need it.
     """
@@ -130,4 +115,4 @@ def reconciling(clients: Clients, kept: Kept) -> Callable[[], "Reconcile"]:
         tables = ReconcileTables(clients.chunk_store(for_upkeep=True), indexes)
         return Reconcile(materials, tables, clients.clock, queue.queue.is_empty)
 
-    return lambda: build(tuple(reversed(live_last(kept))))
+    return lambda: build(tuple({each.tables: each for each in kept()}.values()))

@@ -27,7 +27,7 @@ from sakuin.upkeep.reconcile import KINDS, DailyComparison
 from sakuin.upkeep.schedule import Schedule
 from sakuin.wiring.clients import Clients
 from sakuin.wiring.handlers import instrument
-from sakuin.wiring.index_versions import Kept, kept_or_own, live_last, own_index, reconciling, stored_pages_if_any
+from sakuin.wiring.index_versions import Kept, kept_versions, own_index, reconciling, stored_pages_if_any
 
 # Texts that come back within this time are not paid for again.
 _UNUSED_SECONDS = 30 * 86_400
@@ -41,7 +41,7 @@ def handler(clients: Clients) -> Handler:
 def schedule(clients: Clients) -> Schedule:
     """Returns what runs on the schedule."""
     settings, telemetry, client = clients.settings, clients.telemetry, clients.supabase
-    kept, mcp = kept_or_own(clients), clients.mcp_function()
+    kept, mcp = kept_versions(clients), clients.mcp_function()
 
     def ask(token: str) -> str | None:
         missing: str | None = json.loads(mcp.invoke({"canary": token})["body"])["missing"]
@@ -74,7 +74,7 @@ def maintenance(clients: Clients, kept: Kept) -> Maintain:
     tables, materials, queues_of = clients.table_queues(), clients.material_queue(), queues_by_version(clients)
 
     def indexes() -> dict[str, TableIndex]:
-        return {each.tables: TableIndex(client, each.settings.tables) for each in live_last(kept)}
+        return {each.tables: TableIndex(client, each.settings.tables) for each in kept()}
 
     def has_backlog() -> bool:
         return not (tables.tool_queue.is_empty() and tables.embed_queue.is_empty())

@@ -36,7 +36,7 @@ from sakuin.upkeep.daily_counts import CountingMeter, DailyCountRecords, DailyCo
 from sakuin.upkeep.refused_questions import SECONDS, Feedback, RefusedQuestions, feedback_recorder, recorder
 from sakuin.wiring.clients import Clients, sign_in_of
 from sakuin.wiring.handlers import http_handler
-from sakuin.wiring.index_versions import kept_or_own, own_index, recent
+from sakuin.wiring.index_versions import own_index, recent, searched_versions
 from sakuin.wiring.searches import Searches
 
 if TYPE_CHECKING:
@@ -137,7 +137,7 @@ def admission_of(
 def handler(clients: Clients) -> Handler:
     settings, telemetry, client = clients.settings, clients.telemetry, clients.supabase
     secret = clients.secret()
-    versions = kept_or_own(clients, writes=False)
+    versions = searched_versions(clients)
     searches, public = Searches(clients, versions), Searches(clients, versions, is_public=True)
     searches.embedder(settings.embedding_model)
     load_dictionary(settings)

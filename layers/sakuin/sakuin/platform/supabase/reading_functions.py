@@ -31,7 +31,6 @@ READING_FUNCTIONS = frozenset(
         "materials_named_in",
         "nodes_to_sweep",
         "objects_in_scope",
-        "orphaned_table_indexes",
         "orphaned_uploads",
         "page_record",
         "read_chunks",
