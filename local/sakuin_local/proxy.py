@@ -33,7 +33,7 @@ HOP_BY_HOP = frozenset(
         b"upgrade",
     }
 )
-# A function may take 30 s after its cold start. A busy machine may take seconds to connect; a closed port refuses at once.
+# A function may take 30 s after its cold start, and a busy machine some to connect; a closed port refuses at once.
 TIMEOUTS = {"connect": 30.0, "read": 90.0, "write": 30.0, "pool": 90.0}
 # Less than after which servers close an open connection, which could be just before the next POST.
 KEPT_SECONDS = 1.0

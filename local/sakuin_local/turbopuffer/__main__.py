@@ -1,7 +1,6 @@
 """The stand-in as a program: `python -m sakuin_local.turbopuffer PORT DATA`, DATA a folder."""
 
 import sys
-import threading
 from pathlib import Path
 
 from sakuin_local.serving import run
@@ -11,6 +10,4 @@ from sakuin_local.turbopuffer.store import Store
 if __name__ == "__main__":
     port, folder = int(sys.argv[1]), Path(sys.argv[2])
     folder.mkdir(parents=True, exist_ok=True)
-    store = Store(folder / "turbopuffer.sqlite")
-    threading.Thread(target=store.warm, daemon=True).start()
-    run(application(store), port)
+    run(application(Store(folder / "turbopuffer.sqlite")), port)

@@ -3,7 +3,7 @@
 import operator
 from array import array
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -16,14 +16,11 @@ from sakuin_local.turbopuffer.schema import Attribute, Document, Floats, Schema,
 
 Mask = NDArray[np.bool_]
 Rows = NDArray[np.int_]
-# A row with its number in storage.
-Numbered = tuple[int, Document]
 
 ORDER: Mapping[str, Callable[[Any, Any], bool]] = {"Lte": operator.le, "Gt": operator.gt}
 _MEMBERS = {"rank_by", "limit", "filters", "include_attributes", "consistency", "vector_encoding"}
 # BM25 as in Robertson and Zaragoza 2009, idf as in Lucene; k1 and b are of the attribute.
 _K3 = 8.0
-_FIRST_ROWS = 1_024
 
 
 class Index:
@@ -49,51 +46,24 @@ class Index:
         return np.array(self.rows.get(value, ()), np.int_)
 
 
-class Vectors:
-    """Unit vectors by row, as wide as the widest without the zeros at its end."""
-
-    def __init__(self) -> None:
-        self._array: Floats = np.zeros((_FIRST_ROWS, 1), np.float32)
-        self._size = 0
-
-    def append(self, vector: Floats) -> None:
-        """Adds the vector of a new row."""
-        rows, width = self._array.shape
-        if self._size == rows or len(vector) > width:
-            before = self._array
-            self._array = np.zeros((rows * (2 if self._size == rows else 1), max(width, len(vector))), np.float32)
-            self._array[:rows, :width] = before
-        self._array[self._size, : len(vector)] = _unit(vector)
-        self._size += 1
-
-    def distances(self, vector: Floats, rows: Rows) -> Floats:
-        """Returns the cosine distances of rows; exact."""
-        query = _unit(vector)[: self._array.shape[1]]
-        vectors = self._array[: self._size, : len(query)]
-        # Few rows are copied, of many all are computed.
-        few = len(rows) < self._size // 4
-        return np.asarray(1 - (vectors[rows] @ query if few else (vectors @ query)[rows]), np.float32)
-
-
 class NamespaceRows:
-    """The rows of a namespace. `stored` reads all of them, in the order of writing, with their numbers in storage."""
+    """The rows of a namespace, in the order of writing."""
 
-    def __init__(self, schema: Schema, stored: Callable[[], Iterable[Numbered]]) -> None:
-        self.schema, self._stored = schema, stored
+    def __init__(self, schema: Schema, documents: Iterable[Document] = ()) -> None:
+        self.schema = schema
         self.ids: list[str] = []
         self.row_of: dict[str, int] = {}
-        self.numbers = array("q")
-        # Without full texts, which are long and seldom returned.
         self.attributes: list[Mapping[str, Any]] = []
         self._alive = bytearray()
-        self._vectors = Vectors()
+        # Unit vectors, as wide as the widest without the zeros at its end.
+        self._vectors: Floats = np.zeros((0, 1), np.float32)
         # Texts are tokenized before the first search for them: seldom is one.
         self._indexes = {
             name: Index(attribute)
             for name, attribute in schema.items()
             if name != "id" and (attribute.filterable or (attribute.full_text and attribute.full_text.is_pre_tokenized))
         }
-        self.add(stored())
+        self.add(list(documents))
 
     @property
     def alive(self) -> Mask:
@@ -115,20 +85,22 @@ class NamespaceRows:
         """Returns the rows that are alive, without the hidden documents."""
         return self.alive & ~self.mask([self.row_of[id] for id in hidden if id in self.row_of])
 
-    def add(self, documents: Iterable[Numbered]) -> None:
+    def add(self, documents: Sequence[Document]) -> None:
         """Adds rows."""
-        for number, document in documents:
-            row = len(self.ids)
+        for row, document in enumerate(documents, len(self.ids)):
             self.ids.append(document.id)
             self.row_of[document.id] = row
-            self.numbers.append(number)
             self._alive.append(True)
-            values = document.attributes
-            self.attributes.append({name: values[name] for name in values if not self.schema[name].full_text})
-            if document.vector is not None:
-                self._vectors.append(document.vector)
+            self.attributes.append(document.attributes)
             for name, index in self._indexes.items():
-                index.add(row, values.get(name))
+                index.add(row, document.attributes.get(name))
+        vectors = [document.vector for document in documents if document.vector is not None]
+        (size, width), widest = self._vectors.shape, max(map(len, vectors), default=0)
+        grown = np.zeros((size + len(vectors), max(width, widest)), np.float32)
+        grown[:size, :width] = self._vectors
+        for row, vector in enumerate(vectors, size):
+            grown[row, : len(vector)] = _unit(vector)
+        self._vectors = grown
 
     def remove(self, rows: Iterable[int]) -> None:
         """Removes rows."""
@@ -136,8 +108,16 @@ class NamespaceRows:
             self._alive[row] = False
             del self.row_of[self.ids[row]]
 
-    def query(self, query: Mapping[str, Any], visible: Mask) -> list[tuple[int, dict[str, Any]]]:
-        """Returns the first rows of a query, with their id and `$dist`; ties are in the order of writing."""
+    def query(self, query: Mapping[str, Any], visible: Mask) -> list[dict[str, Any]]:
+        """Returns the first rows of a query as turbopuffer does; ties are in the order of writing."""
+        names = query.get("include_attributes") or ()
+        return [
+            {**members, **{name: self.attributes[row][name] for name in names if name in self.attributes[row]}}
+            for row, members in self._found(query, visible)
+        ]
+
+    def _found(self, query: Mapping[str, Any], visible: Mask) -> list[tuple[int, dict[str, Any]]]:
+        """Returns the first rows of a query, with their id and `$dist`."""
         require(not query.keys() - _MEMBERS, f"this stand-in does not support the query {str(query)[:200]}", status=422)
         limit, filters, rank_by = query["limit"], query.get("filters"), query["rank_by"]
         is_limit = type(limit) is int and 1 <= limit <= limits.ROWS_AN_ANSWER
@@ -153,7 +133,9 @@ class NamespaceRows:
                 require(filters or kind == "ANN", "kNN compares all rows of a filter: filters is required")
                 vector = vector_of(value, self.schema["vector"].dimensions)
                 candidates = np.flatnonzero(mask)
-                return self._first(candidates, self._vectors.distances(vector, candidates), limit, 1)
+                unit = _unit(vector)[: self._vectors.shape[1]]
+                distances = np.asarray(1 - (self._vectors[:, : len(unit)] @ unit)[candidates], np.float32)
+                return self._first(candidates, distances, limit, 1)
         is_short = _characters(rank_by) <= limits.FULL_TEXT_QUERY_CHARACTERS
         require(is_short, f"a full-text query has at most {limits.FULL_TEXT_QUERY_CHARACTERS} characters")
         scores = self._scores(rank_by)
@@ -204,11 +186,9 @@ class NamespaceRows:
 
     def _index(self, name: str) -> Index:
         if name not in self._indexes:
-            index = Index(self.schema[name])
-            texts = {self.row_of[document.id]: document.attributes.get(name) for _, document in self._stored()}
-            for row in range(len(self.ids)):
-                index.add(row, texts.get(row))
-            self._indexes[name] = index
+            index = self._indexes[name] = Index(self.schema[name])
+            for row, attributes in enumerate(self.attributes):
+                index.add(row, attributes.get(name))
         return self._indexes[name]
 
     # ---------------------------------------------------------------- filters

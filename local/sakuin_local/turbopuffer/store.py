@@ -4,7 +4,7 @@ import base64
 import sqlite3
 import threading
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -14,7 +14,7 @@ import orjson
 
 from sakuin_local.turbopuffer import limits
 from sakuin_local.turbopuffer.limits import Refused, require
-from sakuin_local.turbopuffer.rows import ORDER, Mask, NamespaceRows, Numbered
+from sakuin_local.turbopuffer.rows import ORDER, Mask, NamespaceRows
 from sakuin_local.turbopuffer.schema import Document, Schema, attribute_of, document_of, merged
 
 Json = dict[str, Any]
@@ -23,10 +23,10 @@ _METRIC = "cosine_distance"
 _OPERATIONS = ("upsert_rows", "delete_by_filter", "schema")
 _TABLES = """
 create table if not exists namespace (name text primary key, schema text not null);
-create table if not exists document (
-    number integer primary key autoincrement, namespace text not null, attributes blob not null, vector blob
+create table if not exists stored_row (
+    number integer primary key autoincrement,
+    namespace text, id text, attributes blob not null, vector blob, unique (namespace, id)
 );
-create index if not exists document_of_namespace on document (namespace);
 """
 
 
@@ -49,13 +49,6 @@ class Store:
         self._opened: dict[str, NamespaceRows] = {}
         self._lock = threading.Lock()
 
-    def warm(self) -> None:
-        """Loads all namespaces into memory, so that the first search is fast."""
-        for name in self._names():
-            with self._lock:
-                if schema := self._schema(name):
-                    self._rows(name, schema)
-
     def write(self, namespace: str, body: Any) -> Json:
         """Applies a write, all or nothing."""
         is_name = limits.NAMESPACE.fullmatch(namespace)
@@ -67,10 +60,9 @@ class Store:
             by_filter = _deleted_by_filter(body.get("delete_by_filter"), rows, rows.visible(self._hidden[namespace]))
             gone, condition = set(by_filter), body.get("upsert_condition")
             upserts = [each for each in upserts if _is_allowed(each, condition, rows, gone)]
-            gone |= {rows.row_of[each.id] for each in upserts if each.id in rows.row_of}
-            numbers = self._stored(namespace, schema, upserts, [rows.numbers[row] for row in gone])
-            rows.remove(gone)
-            rows.add(zip(numbers, upserts, strict=True))
+            self._save(namespace, schema, upserts, [rows.ids[row] for row in gone])
+            rows.remove(gone | {rows.row_of[each.id] for each in upserts if each.id in rows.row_of})
+            rows.add(upserts)
             self._opened[namespace] = rows
             if rows.is_mostly_gone:
                 del self._opened[namespace]
@@ -88,26 +80,15 @@ class Store:
         with self._lock:
             rows = self._rows(namespace, self._existing(namespace))
             visible = rows.visible(self._hidden[namespace])
-            answers = [self._answer(query, rows, visible) for query in queries]
+            answers = [{"rows": rows.query(query, visible)} for query in queries]
         return {"results": answers} if "queries" in body else answers[0]
-
-    def _answer(self, query: Mapping[str, Any], rows: NamespaceRows, visible: Mask) -> Json:
-        names = query.get("include_attributes") or ()
-        answer: list[Json] = []
-        for row, members in rows.query(query, visible):
-            values = rows.attributes[row]
-            if any(rows.schema[name].full_text for name in names):
-                statement = "select attributes from document where number = ?"
-                values = orjson.loads(self._sql.execute(statement, (rows.numbers[row],)).fetchone()[0])
-            answer.append({**members, **{name: values[name] for name in names if name in values}})
-        return {"rows": answer}
 
     def delete(self, namespace: str) -> Json:
         """Removes a namespace with its documents."""
         with self._lock, self._sql:
             self._existing(namespace)
             self._sql.execute("begin immediate")
-            self._sql.execute("delete from document where namespace = ?", (namespace,))
+            self._sql.execute("delete from stored_row where namespace = ?", (namespace,))
             self._sql.execute("delete from namespace where name = ?", (namespace,))
             for known in (self._opened, self._unindexed, self._hidden):
                 known.pop(namespace, None)
@@ -159,42 +140,33 @@ class Store:
         """Returns the rows in memory, loaded if they are not there or a write extends the schema."""
         rows = self._opened.get(namespace)
         if rows is None or rows.schema != schema:
-            rows = NamespaceRows(schema, lambda: self._documents(namespace))
+            rows = NamespaceRows(schema, self._documents(namespace))
             if self._schema(namespace) == schema:
                 self._opened[namespace] = rows
         return rows
 
-    def _documents(self, namespace: str) -> Iterator[Numbered]:
-        query = "select number, attributes, vector from document where namespace = ? order by number"
+    def _documents(self, namespace: str) -> Iterator[Document]:
+        query = "select id, attributes, vector from stored_row where namespace = ? order by number"
         with closing(self._sql.execute(query, (namespace,))) as rows:
-            for number, attributes, vector in rows:
-                values = orjson.loads(attributes)
-                floats = None if vector is None else np.frombuffer(vector, np.float32)
-                yield number, Document(values.pop("id"), values, floats)
+            for id, attributes, vector in rows:
+                yield Document(
+                    id, orjson.loads(attributes), None if vector is None else np.frombuffer(vector, np.float32)
+                )
 
-    def _stored(
-        self, namespace: str, schema: Schema, documents: Sequence[Document], removed: Sequence[int]
-    ) -> list[int]:
-        """Writes the rows of a write in one transaction; returns their numbers, in the order of writing."""
+    def _save(self, namespace: str, schema: Schema, upserts: Sequence[Document], removed: Sequence[str]) -> None:
+        """Writes the rows of a write in one transaction."""
         described = orjson.dumps({name: attribute.described() for name, attribute in schema.items()})
+        values = [
+            (namespace, each.id, orjson.dumps(each.attributes), None if each.vector is None else each.vector.tobytes())
+            for each in upserts
+        ]
         with self._sql:
             self._sql.execute("begin immediate")
             self._sql.execute("insert or replace into namespace values (?, ?)", (namespace, described))
-            self._sql.executemany("delete from document where number = ?", ((number,) for number in removed))
-            return [
-                int(
-                    self._sql.execute(
-                        "insert into document (namespace, attributes, vector) values (?, ?, ?)",
-                        (
-                            namespace,
-                            orjson.dumps({"id": each.id, **each.attributes}),
-                            None if each.vector is None else each.vector.tobytes(),
-                        ),
-                    ).lastrowid
-                    or 0
-                )
-                for each in documents
-            ]
+            delete = "delete from stored_row where namespace = ? and id = ?"
+            self._sql.executemany(delete, ((namespace, id) for id in removed))
+            insert = "insert or replace into stored_row (namespace, id, attributes, vector) values (?, ?, ?, ?)"
+            self._sql.executemany(insert, values)
 
 
 def _missing(namespace: str) -> Refused:
