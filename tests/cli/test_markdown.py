@@ -92,6 +92,7 @@ x
         (":::note Title here\n\nText.\n\n:::", ("rule", "Title here", "Text.")),
         ("::: tip\nText.\n:::", ("tip", "Text", "Text.")),
         (":::caution[In brackets]\nText.\n:::", ("rule", "In brackets", "Text.")),
+        (':::info{.wide title="As a field"}\nText.\n:::', ("rule", "As a field", "Text.")),
         (":::{warning} Of MyST\nText.\n:::", ("rule", "Of MyST", "Text.")),
         ("```{note} Fenced\n:class: wide\n\nSome **text**.\n```", ("rule", "Fenced", "Some text.")),
         ("> [!WARNING]\n> Not by zero.", ("rule", "Not by zero", "Not by zero.")),
@@ -120,10 +121,50 @@ EXAMPLE = '```md\n{% hint style="info" %}\n> [!tip] T\n=== "T"\n{{< tab "T" >}}\
         ("{% include x %}\n![Cup](a.png){ width=30 }\n{: .wide }", "[Cup]"),
         ("(a-b)=\n\nSee {ref}`Cups <b>` and {math}`x*y*z`.", "See Cups <b> and x*y*z."),
         ("```{versionadded} 2.0\nOf *steam*.\n```", "2.0\nOf steam."),
+        ("Boil.\n% A note\n%\n% on it\nAbout 5\n% of 7 % stay.\n\n% End", "Boil. About 5 % of 7 % stay."),
+        ("[[toc]]\n\n[TOC]\n\n* Contents\n{:toc}\n\nThe `[[toc]]` of [[toc]].", "The [[toc]] of [[toc]]."),
+        ("See\n\n<<< @/snippets/cup.js#top{2,4} [cup.js]\n<<< ../a/pot.py", "See\nsnippets/cup.js\na/pot.py"),
+        ("{{ $frontmatter.none }}Hot {{ x }}.", "Hot {{ x }}."),
+        ("Tea{: .x }\nand *hot*{:.y} `a`{: .b }.\n{: .c #d}\n\nThe {:.lit} text", "Tea and hot a.\nThe {:.lit} text"),
+        ("{::comment}\nOne\n\ntwo\n{:/comment}\nThree", "Three"),
+        (
+            "Use HTML.\n\n*[HTML]: Hyper *Text* Markup\n*[W3C]: A body",
+            "Use HTML.\n- HTML: Hyper Text Markup\n- W3C: A body",
+        ),
+        ("```\n% a\n[[toc]]\n<<< @/b\n*[X]: c\nd{: .e }\n```", "```\n% a\n[[toc]]\n<<< @/b\n*[X]: c\nd{: .e }\n```"),
     ],
 )
 def test_syntax_of_generators_is_read_and_code_stays(text: str, read_as: str) -> None:
     assert content(f"# A\n\n{text}") == f"A\n{read_as}"
+
+
+@pytest.mark.parametrize(
+    ("text", "read_as"),
+    [
+        ("{hot && <b>Only *if* hot</b>} {\n  cup ? <p>\n\n Many **cups**\n\n </p> : null\n}", "Only if hot\nMany cups"),
+        ("{a < b ? (<p>One <i>b</i> <Tip title='T' /> x</p>) : (<p>Two</p>)}", "One b T x\nTwo"),
+        ("{pots.map((pot) => (\n  <p key={pot.id}>\n    Pot {pot.name}\n  </p>\n))}", "Pot"),
+        (
+            "{on ? 'yes' : \"no\"} {name || 'Nobody'} {'Sum ' + n} {t('key')} {`Use ${version}`}",
+            "yes no Nobody Sum Use 2.1",
+        ),
+        (
+            "Of {version} and {port}, {frontMatter.kind}, {props.x}. {1 + 2} {/* a\n\nb */}End",
+            "Of 2.1 and 80, a pot, . End",
+        ),
+        ("<b style={{a: 'b'}} onClick={() => f(1)}>Bold</b> <a href={'/z'}>z</a>", "Bold [z](</z>)"),
+        ("$\\frac{a}{b}$ \\{x\\} `{y}` of {z", "\\frac{a}{b} {x} {y} of {z"),
+    ],
+)
+def test_expressions_of_mdx_show_their_words_and_no_code(text: str, read_as: str) -> None:
+    before = "---\nkind: a pot\n---\nexport const version = '2.1'\nexport const port: number = 80;\n\n# A {#a}\n\n"
+    assert content(before + text, "a.mdx") == f"A\n{read_as}"
+
+
+def test_front_matter_is_shown_where_vitepress_names_it() -> None:
+    text = "---\ntitle: Tea\nyear: 2024\n---\n# {{ $frontmatter.title }} {.c #t}\n\nOf {{$frontmatter.year}}."
+    (tea,) = read(text).explanations
+    assert (tea.anchor, tea.title, tea.content) == ("t", "Tea", "Tea\nOf 2024.")
 
 
 def test_mdx_is_read_as_text() -> None:
@@ -153,9 +194,7 @@ export const a = {
 
 After `<Foo/>`.{" "}Then {'two'} of {props.n}.
 """
-    assert (
-        content(text, "a.mdx") == "A\nApple\nThis is apple.\nPear\nCut\nCut it.\nAfter <Foo/>. Then two of {props.n}."
-    )
+    assert content(text, "a.mdx") == "A\nApple\nThis is apple.\nPear\nCut\nCut it.\nAfter <Foo/>. Then two of ."
 
 
 KETTLE = "# やかん\n\nやかんは水を沸かす道具である。"

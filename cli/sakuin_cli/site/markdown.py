@@ -25,10 +25,11 @@ from sakuin.knowledge.markdown import outside_code
 from sakuin.knowledge.reading.decoding import plain_file_text
 from sakuin.knowledge.reading.sections.admonitions import OF_DETAILS
 
+from sakuin_cli.site.components import CODE, unless_code, with_shown_parts
 from sakuin_cli.site.uploads import FRONT_MATTER, is_markdown
 
 # The id that an author gives a heading, as in Pandoc, MkDocs, Docusaurus, Hugo and kramdown: `## Returns {#returns}`.
-_ID = re.compile(r"\s*\{:?\s*#(?P<id>[^\s{}]+)[^{}]*\}\s*$")
+_ID = re.compile(r"\s*\{:?[^{}#]*#(?P<id>[^\s{}]+)[^{}]*\}\s*$")
 
 _PAGE = '<!doctype html>\n<meta charset="utf-8">\n<title>{title}</title>\n<main>\n{body}</main>\n'
 
@@ -40,7 +41,10 @@ _IN_TEX = r"(?:(?!\\{1,2}[\])]|\n\n)[\s\S])"
 _TEX = rf"(?P<a>[A-Za-z]{{1,2}}|(?={_IN_TEX}*?(?={_IN_TEX})[\\^_=<>+*/|]){_IN_TEX}+?)"
 
 # `:::note Title`, `::: tip`, `:::{warning} Title`, `:::note[Title]`, `:::info{title="Title"}`; fences of MyST.
-_BOX = re.compile(r"\{?(?P<kind>[A-Za-z][\w-]*)\}?\s*(?:\[(?P<bracketed>[^\]]*)\]|(?P<title>[^{\[].*)?)")
+_BOX = re.compile(
+    r"\{?(?P<kind>[A-Za-z][\w-]*)\}?\s*(?:\[(?P<bracketed>[^\]]*)\]|(?P<title>[^{\[].*)?)"
+    r"(?:\{[^{}]*?\btitle=[\"'](?P<named>[^\"'{}]*))?"
+)
 _DIRECTIVE = re.compile(r"\{(?P<name>[\w:-]+)\}\s*(?P<argument>.*)")
 _DIRECTIVE_OPTION = re.compile(r"\A(?:\s*:[\w-]+:[^\n]*\n)+\n?")
 _CODE_DIRECTIVES = frozenset({"code", "code-block", "code-cell", "sourcecode"})
@@ -53,13 +57,11 @@ _ADMONITIONS = OF_DETAILS | {"admonition"}
 
 # What other programs than CommonMark read, with the same in words that are read here: `=== "Linux"` of Material for
 # MkDocs, `{% hint style="info" %}` of GitBook, options in boxes of MyST, H~2~O and 10^3^ of Pandoc, lists of attributes
-# of Kramdown; tags of Liquid, and references of Hugo, are none of the text.
-_CODE = (
-    r"^[ \t>]*(?P<fence>`{3,}|~{3,})[^`\n]*\n(?:.*\n)*?[ \t>]*(?P=fence)"
-    r"|(?<!`)(?P<ticks>`+)(?!`)(?:.|\n(?!\n))+?(?<!`)(?P=ticks)(?!`)"
-)
+# of Kramdown; tags of Liquid, references of Hugo, tables of contents and comments are none of the text (a line of MyST
+# that begins with % is one, unless a number is before it). An abbreviation is a line with its words; of the code of
+# another file in VitePress its name is left.
 _OTHER_WORDS = tuple(
-    (re.compile(f"{_CODE}|{written}", re.MULTILINE), instead)
+    (re.compile(f"{CODE}|{written}", re.MULTILINE), instead)
     for written, instead in (
         (r"^(?P<a> *)===[+!]? (?P<b>\".+\")[ \t]*$", r"\g<a>!!! tab \g<b>"),
         (r"^[ \t]*\{%-?\s*hint\s+style=[\"']?(?P<a>\w+)[\"']?\s*-?%\}[ \t]*$", r"\n:::\g<a>\n"),
@@ -68,7 +70,13 @@ _OTHER_WORDS = tuple(
         (r"^(?P<a> *:{3,}\{[\w-]+\}.*\n)(?: *:[\w-]+:.*\n)+", r"\g<a>"),
         (r"(?<=\w)~(?P<a>[\w+-]{1,9})~(?!~)", r"<sub>\g<a></sub>"),
         (r"(?<=\w)\^(?P<a>[\w+-]{1,9})\^", r"<sup>\g<a></sup>"),
-        (r"^ {0,3}\{:[^{}\n]*\}[ \t]*$|(?<=[)*_])\{:?\s*(?:[.#][\w-]+|[\w-]+=)[^{}\n]*\}", ""),
+        (r"^\{::comment\}[ \t]*\n(?:.*\n)*?\{:/(?:comment)?\}[ \t]*$", ""),
+        (r"^[*-] .*\n\{:toc\b.*\}[ \t]*$|^ {0,3}(?:\[(?i:toc)\]|\[\[_?(?i:toc)_?\]\])[ \t]*$", ""),
+        (r"^ {0,3}\{:[^{}\n]*\}[ \t]*$|(?<=[)*_`])\{:?\s*(?:[.#][\w-]+|[\w-]+=)[^{}\n]*\}", ""),
+        (r"\{:\s*(?:\.[\w-]+|[\w-]+=)[^{}#\n]*\}[ \t]*$", ""),
+        (r"(?:\A|(?<=\n)(?<![\d$})]\n))(?:%(?: .*)?(?:\n|\Z))+", ""),
+        (r"^\*\[(?P<a>[^\]\n]+)\]:[ \t]*(?P<b>\S.*)$", r"- \g<a>: \g<b>"),
+        (r"^[ \t]*<<<[ \t]*(?:@/|(?:\.{1,2}/)+)?(?P<a>[^\s{#]+).*$", r"\n`\g<a>`\n"),
         (r"^\([\w:. -]+\)=[ \t]*$|^\+\+\+(?: .*)?$|\{(?!math\})[a-z][\w:-]*\}(?=`[^`])", ""),
         (r"\{math\}`(?P<a>[^`\n]+)`", r"$\g<a>$"),
         (rf"\\{{1,2}}\(\s*{_TEX}\s*\\{{1,2}}\)", r"$\g<a>$"),
@@ -86,25 +94,6 @@ _HIGHLIGHTED = re.compile(
     re.MULTILINE,
 )
 
-# In MDX: modules, comments, strings and components. A component shows its title or its label, as a shortcode of Hugo.
-_MODULE = re.compile(
-    r"(?:(?<=\n\n)|\A\n*)(?:import\s+(?:[^\n]|\n(?!\n))+?from\s*[\"']|import\s*[\"']"
-    r"|export\s+(?:const|let|var|default|function|async)\b)(?:.|\n(?!\n))*"
-)
-_WORDS = r"\"[^\"]*\"|'[^']*'"
-_COMPONENT = re.compile(
-    rf"{_CODE}|\{{/\*(?:.|\n)*?\*/\}}|\{{\s*(?P<sign>[\"'`])(?P<string>(?:(?!(?P=sign))[^\\{{}}])*)(?P=sign)\s*\}}"
-    r"|(?P<line>^[ \t]*)?</?(?:[A-Z][\w.]*|>)"
-    rf"(?P<fields>(?:[^<>\"'{{}}]|{_WORDS}|\{{(?:[^{{}}]|\{{[^{{}}]*\}})*\}})*)/?>(?P<end>[ \t]*$)?",
-    re.MULTILINE,
-)
-_SHORTCODE = re.compile(
-    rf"{_CODE}|(?P<line>^[ \t]*)?\{{\{{[<%]\s*/?(?P<fields>(?:[^\"'{{}}<>%]|{_WORDS}|`[^`]*`)*)[%>]\}}\}}"
-    r"(?P<end>[ \t]*$)?",
-    re.MULTILINE,
-)
-_SHOWN = re.compile(rf"(?:^tab\s+(?:name=)?|\b(?:title|label|header|summary|caption)\s*=\s*\{{?\s*)({_WORDS})")
-
 
 def page_of(data: bytes, name: str) -> bytes:
     """Returns a Markdown file as a page. Raises `UnreadablePage`, with the encoding, if it cannot be decoded.
@@ -114,13 +103,13 @@ def page_of(data: bytes, name: str) -> bytes:
     """
     text = plain_file_text(data).replace("\r\n", "\n")
     is_mdx = name.lower().endswith(".mdx")
-    title, text = _without_front_matter(text)
+    fields, text = _without_front_matter(text)
+    title = " ".join(fields.get("title", "").split())
     text = outside_code(text, partial(_HIGHLIGHTED.sub, r"```\g<language>\n\g<code>```"))
-    text = (_COMPONENT if is_mdx else _SHORTCODE).sub(_shown, outside_code(text, _in_known_words))
+    text = with_shown_parts(outside_code(text, _in_known_words), fields, is_mdx=is_mdx)
     reader = _reader()
     if is_mdx:
         reader.disable("code")
-        text = outside_code(text, partial(_MODULE.sub, ""))
     notes: dict[str, object] = {}
     tokens = reader.parse(text, notes)
     for heading, inside in pairwise(tokens):
@@ -140,12 +129,8 @@ def page_of(data: bytes, name: str) -> bytes:
 
 def _in_known_words(text: str) -> str:
     for written, instead in _OTHER_WORDS:
-        text = written.sub(partial(_unless_code, instead), text)
+        text = written.sub(partial(unless_code, instead), text)
     return _CALLOUT.sub(_alert, text) or "\n"
-
-
-def _unless_code(instead: str, found: re.Match[str]) -> str:
-    return found[0] if found["fence"] or found["ticks"] else found.expand(instead)
 
 
 def _alert(callout: re.Match[str]) -> str:
@@ -164,17 +149,19 @@ def _reader() -> MarkdownIt:
     return reader
 
 
-def _without_front_matter(text: str) -> tuple[str, str]:
-    """Returns the title of the front matter, if it has one, and the text after it."""
+def _without_front_matter(text: str) -> tuple[dict[str, str], str]:
+    """Returns the texts and numbers of the front matter, and the text after it."""
     written = FRONT_MATTER.match(text)
     if written is None:
-        return "", text
+        return {}, text
     fields: object = None
     with suppress(yaml.YAMLError, tomllib.TOMLDecodeError, ValueError):
         load: Callable[[str], object] = yaml.safe_load if written["fence"] == "---" else tomllib.loads
         fields = load(written["fields"] or "")
-    title = fields.get("title") if isinstance(fields, dict) else None
-    return (" ".join(str(title).split()) if isinstance(title, str | int | float) else ""), text[written.end() :]
+    items = fields.items() if isinstance(fields, dict) else ()
+    return {str(name): str(value) for name, value in items if isinstance(value, str | int | float)}, text[
+        written.end() :
+    ]
 
 
 def _first_title(tokens: list[Token], body: str) -> str:
@@ -208,7 +195,11 @@ def _is_box(info: str, *_: Any) -> bool:
 
 def _render_box(_self: Any, tokens: list[Token], place: int, *_: Any) -> str:
     written = _BOX.match(tokens[place].info.strip()) if tokens[place].nesting > 0 else None
-    return _box(written["kind"], written["bracketed"] or written["title"] or "") if written else "</div>\n"
+    return (
+        _box(written["kind"], written["bracketed"] or written["named"] or written["title"] or "")
+        if written
+        else "</div>\n"
+    )
 
 
 def _box(kind: str, title: str) -> str:
@@ -236,15 +227,3 @@ def _render_fence(self: RendererHTML, tokens: list[Token], place: int, *rest: An
     if name not in _ADMONITIONS | _CONTAINERS | _PARTS | _CHANGES:
         return self.fence(tokens, place, *rest)
     return f"{_box(name, argument)}{_reader().render(content)}</div>\n"
-
-
-def _shown(written: re.Match[str]) -> str:
-    """Returns what is shown of a component, a string or a comment; a component alone on its lines is a block."""
-    fields = written.groupdict()
-    if fields.get("string") is not None:
-        return fields["string"] or ""
-    words = _SHOWN.search(fields.get("fields") or "")
-    label = f" <strong>{html.escape(words[1][1:-1])}</strong> " if words else " " * bool(fields["fields"])
-    is_block = fields["line"] is not None and fields["end"] is not None
-    shown = f"\n\n{fields['line']}{label.strip()}\n\n" if is_block else label
-    return _unless_code(shown.replace("\\", "\\\\"), written)
