@@ -23,7 +23,9 @@ from sakuin.knowledge.markdown import with_addresses
 from sakuin.knowledge.reading.page_reader import read_page
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
-WORD = regex.compile(r"[\p{Han}\p{Hiragana}\p{Katakana}]|[\p{L}\p{M}\p{N}_]+")
+# A sign of Chinese or Japanese is a word, so that a line has the same words wherever it is broken.
+SIGN = r"[\p{Han}\p{Hiragana}\p{Katakana}ー]"
+WORD = regex.compile(rf"(?V1){SIGN}|[\p{{L}}\p{{M}}\p{{N}}_--{SIGN}]+")
 NUMBER = re.compile(r"\d+(?:[.,:]\d+)*")
 LIST_NUMBER = re.compile(r"^\W*\d+\. ", re.MULTILINE)
 CHARSET = re.compile(rb"<meta[^>]+charset=[\"']?([\w-]+)", re.IGNORECASE)
