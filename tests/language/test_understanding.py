@@ -7,11 +7,12 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from sakuin.language.analysis import analyze
 from sakuin.language.indexing import index_words
 from sakuin.language.model import AnalyzedQuery, LexiconEntries
 from sakuin.language.questions import query_analysis
 from sakuin.language.questions.query_analysis import lexicon_lookup
-from sakuin.language.questions.specifics import missing_from
+from sakuin.language.questions.specifics import absent, missing_from
 from sakuin.language.vocabulary import NO_VOCABULARY, Vocabulary, vocabulary_of
 
 from tests.snapshots import Case, cases, compare
@@ -72,6 +73,15 @@ def test_a_question_is_analyzed_as_it_was(case: Case) -> None:
 def test_a_text_lacks_the_numbers_codes_and_names_that_it_lacked(case: Case) -> None:
     question = analyze_query(case["query"], lexicon_of(case), NO_VOCABULARY)
     compare(SPECIFICS, case, list(missing_from(case["text"], question)))
+
+
+@pytest.mark.parametrize("text", ["Version 0.29 is old.", "In 0.29.0 the option is on.", "Since v0.29.1 it is off."])
+@pytest.mark.parametrize("query", ["What changed in 0.29?", "changes of v0.29"])
+def test_a_short_version_is_in_the_index_with_a_longer_one(query: str, text: str) -> None:
+    terms = {term for line in analyze(text).lines for morpheme in line for term in morpheme.terms}
+    specifics = analyze_query(query, NOTHING).specifics
+    assert absent(specifics, lambda forms: [terms.issuperset(form) for form in forms]) == ()
+    assert absent(specifics, lambda forms: [False for _ in forms]) == ("0.29",)
 
 
 # Words that school mathematics has another use for, and words of other languages.

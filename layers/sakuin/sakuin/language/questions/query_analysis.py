@@ -21,7 +21,7 @@ from sakuin.language.questions.slots import (
     word_slots,
 )
 from sakuin.language.questions.specifics import specifics_of
-from sakuin.language.questions.translation import is_latin, translate
+from sakuin.language.questions.translation import is_latin, is_verb, translate
 from sakuin.language.questions.typos import possible_concepts, possible_typos, spelled_words
 from sakuin.language.readings import compounds
 from sakuin.language.synonyms import SPELLINGS, Group
@@ -111,7 +111,7 @@ def analyze_query(
     stop = stop_words(query[:LONGEST_QUESTION])
     units = typed_units = _units(typed, lexicon, stop)
     subject = NO_VOCABULARY if "synonyms" in without else vocabulary
-    mentions = longest_mentions(subject.mentions(typed.text))
+    mentions = [each for each in longest_mentions(subject.mentions(typed.text)) if not is_verb(typed.text, each, stop)]
     units = merge_concepts(units, mentions)
     names: tuple[str, ...] = ()
     translated: tuple[tuple[int, int], ...] = ()

@@ -43,6 +43,8 @@ _IN_BACKTICKS = re.compile(r"`([^`\n]{2,60})`")
 _PART = re.compile(r"\d+|[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
 _TYPED_NUMBER = re.compile(r"\d+(?:,\d{3})*(?:\.\d+)*(?!\d)")
 _NUMBER = re.compile(r"\d+(?:\.\d+)*")
+_LEADING_ZEROS = re.compile(r"^0+(?=\d)")
+_VERSION = re.compile(r"[vV](?=\d+\.\d)")
 # A kanji of a number is a part of a word unless it counts.
 _COUNTERS = "次条章節項号版巻回年月日度時分秒人個台倍位級種世歳点本冊階乗割円"
 _COUNTED = re.compile(f"第[{KANJI}]+|[{KANJI}]+[{_COUNTERS}]")
@@ -115,7 +117,7 @@ def _codes(typed: str) -> Iterator[tuple[int, str, SpecificKind]]:
         yield match.start(1), match[1], "code"
     stop = stop_words(typed) - {"no"}
     for match in _TOKEN.finditer(typed):
-        token = match[0].lstrip("#.:\\+()<>")
+        token = _VERSION.sub("", match[0].lstrip("#.:\\+()<>"))
         token = token if token.endswith("()") else token.rstrip("()")
         is_loud = token.isalpha() and typed.isupper() and " " in typed
         is_option = _OPTION.fullmatch(token) and stop.isdisjoint(token.split("-"))
@@ -185,7 +187,7 @@ def _forms(text: str, kind: SpecificKind, steps: Sequence[RewriteStep]) -> tuple
     if kind == "number":
         kanji = _KANJI_NUMBER.search(text)
         value = value_of(kanji[0] if kanji else text)
-        number = str(value) if value is not None else text.replace(",", "").lstrip("0") or "0"
+        number = str(value) if value is not None else _LEADING_ZEROS.sub("", text.replace(",", ""))
         return (number, *_spelled(value))
     form = re.sub("(?<=[A-Z]{2})s$", "", text) if kind == "code" else folded(text)
     forms = [form]
@@ -222,7 +224,7 @@ class _Compared:
         kanji = (value_of(number) for number in _KANJI_NUMBER.findall(self.plain))
         parts = (number.split(".") for number in _NUMBER.findall(self.plain))
         # 2.10 is in 2.10.3, and 3 in 03.
-        digits = (".".join(part[:size]).lstrip("0") or "0" for part in parts for size in range(1, len(part) + 1))
+        digits = (_LEADING_ZEROS.sub("", ".".join(part[:size])) for part in parts for size in range(1, len(part) + 1))
         return frozenset((*digits, *map(str, filter(None, kanji))))
 
     @cached_property

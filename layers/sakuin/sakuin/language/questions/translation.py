@@ -9,12 +9,27 @@ from sakuin.language.questions.slots import Phrasing, QueryUnit, add_phrasings, 
 from sakuin.language.vocabulary import ConceptMention, Vocabulary, longest_mentions
 
 _WORD = re.compile(r"[a-z]+(?:'[a-z]*)?")
+_AUXILIARIES = frozenset({"do", "does", "did"})
+_PRONOUNS = frozenset({"i", "you", "we", "they", "he", "she", "it", "this", "that"})
+_BEFORE_NOUNS = frozenset({"a", "an", "the", "of", "and", "or"})
 _OTHER_LETTERS = re.compile(r"[^\W\d_a-zà-ɏα-ωḀ-ỿ]")
 
 
 def is_latin(text: str) -> bool:
     """Returns whether a canonical text has words in Latin letters and no letters of other scripts."""
     return not _OTHER_LETTERS.search(text) and any(len(word) > 2 for word in _WORD.findall(text))
+
+
+def is_verb(text: str, mention: ConceptMention, stop: Set[str]) -> bool:
+    """Returns whether a stop word of an English question, which names a concept, is its verb: "does error 7 mean".
+
+    After a pronoun the verb is the next word: "do you mean", but not "do I find the mean".
+    """
+    words = text[: mention.start].split()
+    places = [place for place, word in enumerate(words) if word in _AUXILIARIES]
+    subject = words[places[-1] + 1 :] if places else []
+    is_stop_word = text[mention.start : mention.end] in stop
+    return is_stop_word and bool(subject) and subject[-1] not in _BEFORE_NOUNS and _PRONOUNS.isdisjoint(subject[:-1])
 
 
 def translate(
