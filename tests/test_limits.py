@@ -9,15 +9,18 @@ import psycopg
 import pytest
 from sakuin import arguments
 from sakuin.errors import Misconfigured
+from sakuin.knowledge import names
 from sakuin.knowledge import page as recipe
 from sakuin.knowledge.learns import authored as learns_file
-from sakuin.language import synonyms
+from sakuin.knowledge.reading import page_reader, parsing
+from sakuin.language import indexing, synonyms
 from sakuin.language.questions import query_analysis
 from sakuin.limits import Limits
 from sakuin.mcp import callers
 from sakuin.settings import Settings
 from sakuin.tables import document as table_document
 from sakuin.tables import model as search_tool
+from sakuin.tables import scan
 from sakuin.tables.admin import tables as keep_tables
 
 from tests.environment import ENVIRONMENT
@@ -130,6 +133,22 @@ def test_what_tenants_may_store_fits_the_default_database() -> None:
 def test_a_limit_that_nothing_raises_is_the_code_s(what: str) -> None:
     (row,) = [row for row in ROWS if row["what"] == what]
     assert int(row["limit"].replace(",", "")) == FIXED[what]
+
+
+@pytest.mark.parametrize(
+    ("number", "of"),
+    [
+        *((parsing.MOST_ELEMENTS, "elements"), (page_reader.MOST_CHARACTERS, "characters in its explanations")),
+        *((page_reader.LONGEST_LABEL, "characters"), (page_reader.MOST_PREREQUISITES, "prerequisites")),
+        *((names.LONGEST_ANCHOR, "characters"), (indexing.LONGEST_BODY, "characters")),
+        *((learns_file.LONGEST_ITEM, "characters"), (learns_file.LONGEST_NAME, "characters")),
+        *((learns_file.MOST_ITEMS, "items of one anchor"), (table_document.MAX_DEPTH, "levels")),
+        *((table_document.MOST_OPERATIONS, "operations"), (scan.LONGEST_POINTER, "characters")),
+        (arguments.MAX_QUERY, "characters"),
+    ],
+)
+def test_a_bound_of_hostile_input_is_the_code_s(number: int, of: str) -> None:
+    assert f"{number:,} {of}" in (ROOT / "docs" / "reference" / "hostile-input.md").read_text(encoding="utf-8")
 
 
 def test_every_kind_of_tool_has_the_same_top_k() -> None:

@@ -1,21 +1,22 @@
 """The rights of each function's role in AWS: its own work, on named resources of this stack."""
 
+import json
 import re
+from collections import defaultdict
 from collections.abc import Iterator
 from fnmatch import fnmatchcase as fnmatch
+from pathlib import Path
 from typing import Any
 
 import pytest
 from sakuin.platform.secrets import search_secret
 
-from tests.test_template import FUNCTIONS, TEMPLATE, resources, triggers
+from tests.test_template import FUNCTIONS, TEMPLATE, resources
 
 # X-Ray's two actions know no resource (AWS's Service Authorization Reference).
 WITHOUT_RESOURCE = {"xray:PutTraceSegments", "xray:PutTelemetryRecords"}
 # Whatever a role is for; more is a decision that belongs here.
 SERVICES = {"lambda", "logs", "s3", "secretsmanager", "sqs", "events", "xray"}
-# What a look at dead letters and sending them again need.
-DEAD_LETTERS = {"GetQueueAttributes", "ReceiveMessage", "ChangeMessageVisibility", "DeleteMessage"}
 OURS = re.compile(r"AWS::StackName|SecretName")
 
 
@@ -65,59 +66,20 @@ def test_a_role_is_one_function_s_own() -> None:
     assert sorted(role_of(function) for function in FUNCTIONS) == ROLES
 
 
-def test_a_queue_is_read_by_its_own_worker_alone() -> None:
-    readers = {(role_of(name), _written(event["Queue"])) for name, event in triggers()}
+def test_a_role_has_the_rights_that_are_listed_and_no_other() -> None:
+    """A new right is a decision: it belongs into `roles.json`."""
+    listed = json.loads(Path(__file__).with_name("roles.json").read_text("utf-8"))
+    found: dict[str, dict[str, list[str]]] = {role: defaultdict(list) for role in ROLES}
     for role in ROLES:
-        for action, resource in rights(role):
-            if action in ("sqs:ReceiveMessage", "sqs:DeleteMessage", "sqs:ChangeMessageVisibility"):
-                assert (role, resource) in readers or "DeadLetters" in resource, (role, action, resource)
+        for action, resource in sorted(rights(role)):
+            found[role][resource].append(action)
+    assert found == listed
 
 
-def test_the_mcp_function_may_read_its_secret_and_write_its_log_only() -> None:
-    actions = {action for action, _ in rights(role_of("SakuinMcp"))}
-    assert actions == {"secretsmanager:GetSecretValue", "logs:CreateLogStream", "logs:PutLogEvents"} | WITHOUT_RESOURCE
-
-
-def test_mcp_reads_the_secret_of_searches_alone_and_only_the_api_all_three() -> None:
-    read = {
-        role: {resource for action, resource in rights(role) if action == "secretsmanager:GetSecretValue"}
-        for role in ROLES
-    }
-    main, search, users = (
-        "Sub arn:${AWS::Partition}:secretsmanager:${AWS::Region}:${AWS::AccountId}:secret:" + name + "-??????"
-        for name in ("${SecretName}", search_secret("${SecretName}"), "${UsersSecretName}")
-    )
-    # A pattern of one must not match another: `*` would.
-    assert not any(fnmatch(each.replace("??????", "AbCdEf"), main) for each in (search, users))
-    special = {role_of("SakuinApi"): {main, search, users}, role_of("SakuinMcp"): {search}}
-    assert read == {role: special.get(role, {main}) for role in ROLES}
+def test_no_pattern_of_a_secret_matches_another_one() -> None:
+    suffix = "-??????"
+    others = (search_secret("${SecretName}"), "${UsersSecretName}")
+    # `*` would.
+    assert not any(fnmatch(f"{name}-AbCdEf", "${SecretName}" + suffix) for name in others)
     environment = FUNCTIONS["SakuinMcp"]["Environment"]["Variables"]
     assert environment == {"SECRET_NAME": {"Fn::Sub": search_secret("${SecretName}")}}
-
-
-def test_the_api_receives_dead_letters_alone_and_writes_pages_and_documents_alone() -> None:
-    for action, resource in rights(role_of("SakuinApi")):
-        if action.startswith("sqs:") and action not in ("sqs:SendMessage", "sqs:GetQueueAttributes"):
-            assert re.fullmatch(r"GetAtt Sakuin(Material|Tool|Embed)DeadLetters\.Arn", resource), (action, resource)
-            assert action.removeprefix("sqs:") in DEAD_LETTERS, action
-        if action in ("s3:PutObject", "s3:DeleteObject"):
-            assert re.search("-(tables|materials)-", resource), (action, resource)
-
-
-def test_only_what_sends_events_may_put_them_and_on_the_own_bus_alone() -> None:
-    for name in FUNCTIONS:
-        buses = [resource for action, resource in rights(role_of(name)) if action == "events:PutEvents"]
-        sends = name in ("SakuinApi", "SakuinMaintain", "SakuinIndexMaterial")
-        assert buses == ["GetAtt SakuinEventBus.Arn"] * sends, name
-
-
-def test_only_the_schedule_and_the_console_call_another_function_and_only_the_one_that_agents_reach() -> None:
-    calls = [(role, resource) for role in ROLES for action, resource in rights(role) if action.startswith("lambda:")]
-    assert calls == [("SakuinApiRole", "Ref SakuinMcp.Alias"), ("SakuinMaintainRole", "Ref SakuinMcp.Alias")]
-
-
-def test_no_role_changes_a_secret() -> None:
-    for role in ROLES:
-        assert {action for action, _ in rights(role) if action.startswith("secretsmanager:")} <= {
-            "secretsmanager:GetSecretValue"
-        }

@@ -10,7 +10,7 @@ from sakuin.platform.keys import hash_of_key
 from sakuin.platform.secrets import search_secret
 from sakuin.platform.supabase.client import connected
 from sakuin.upkeep.refused_questions import RefusedQuestions
-from sakuin.wiring import mcp
+from sakuin.wiring import maintain, mcp
 from sakuin.wiring.clients import Clients
 
 from tests.events import Context
@@ -77,6 +77,17 @@ def test_what_a_worker_counted_is_written_with_its_next_event_without_who_asked(
         "where table_name = 'daily_count'"
     ).fetchall()
     assert columns == (["day", "project_id", "key", "name", "shard", "total"],)
+
+
+def test_maintenance_deletes_old_questions_and_all_of_them_once_none_are_wanted(stack: Stack) -> None:
+    stack.sql.execute("delete from refused_question")
+    stack.sql.execute(
+        "insert into refused_question (day, question) "
+        "select (now() at time zone 'utc')::date - ago, 'a' from unnest(array[0, 29, 30]) ago"
+    )
+    for wanted, left in (("true", 2), ("false", 0)):
+        maintain.handler(Clients.of(os.environ | {"RECORD_REFUSED_QUESTIONS": wanted}, "Maintain"))({}, Context())
+        assert stack.sql.execute("select count(*) from refused_question").fetchone() == (left,)
 
 
 def test_a_tool_s_questions_are_its_own_and_go_with_it(stack: Stack) -> None:

@@ -12,7 +12,7 @@ import pytest
 from psycopg.types.json import Jsonb
 from sakuin.texts.catalogue import coded, restored
 
-from tests.isolation.catalog import RIGHTS, functions
+from tests.isolation.catalog import functions
 from tests.isolation.conftest import Tenant
 from tests.isolation.gateway import PUBLISHABLE, SECRET
 from tests.isolation.stack import Stack
@@ -88,29 +88,6 @@ def test_what_is_no_user_is_not_an_operator(stack: Stack, owner: Tenant, user: s
         if function.is_of_the_api:
             answer = acting(stack, user).post(f"/rpc/{function.name}", json=function.given(owner.ids))
             assert (answer.status_code, answer.json()["code"]) == (400, "22P02"), (function.name, answer.text)
-
-
-VIEWERS, OWNERS = set(RIGHTS["viewers"]), set(RIGHTS["owners"])
-
-
-@pytest.mark.parametrize("role", ["viewer", "editor"])
-def test_sql_knows_how_low_a_role_is(stack: Stack, owner: Tenant, other: Tenant, role: str) -> None:
-    member = str(uuid4())
-    stack.sql.execute(
-        "insert into project_member values (%s, %s, %s::member_role)", (other.ids["project_id"], member, role)
-    )
-    before, door = stack.rows(), acting(stack, member)
-    for function in functions(stack):
-        if function.is_of_the_api and function.arguments and function.name not in VIEWERS | {"create_project"}:
-            if role == "editor" and function.name not in OWNERS:
-                continue
-            answer = door.post(f"/rpc/{function.name}", json=function.given(other.ids))
-            assert (answer.status_code, answer.json()["code"]) == (403, "PT403"), (function.name, answer.text)
-    assert stack.rows() == before
-    for name in sorted(VIEWERS):
-        function = next(each for each in functions(stack) if each.name == name)
-        assert door.post(f"/rpc/{name}", json=function.given(other.ids)).status_code == 200, name
-    stack.sql.execute("delete from project_member where user_id = %s", (member,))
 
 
 INVALID: dict[str, list[dict[str, object]]] = {

@@ -3,7 +3,6 @@
 from dataclasses import replace
 
 import pytest
-from sakuin.language.model import Slot
 from sakuin.tables.json_pointer import pointer_hash
 from sakuin.tables.model import SEARCH_INPUT_SCHEMA
 from sakuin.tables.nodes import Found, FoundChunk
@@ -69,29 +68,6 @@ def test_the_same_content_again_makes_no_row_and_fills_in_what_the_store_s_field
     assert world.status(tool)["state"] == "ready"
 
 
-@pytest.mark.scenario("context-search/a-namespace-belongs-to-one-project-and-table")
-def test_each_table_has_a_namespace_of_its_own(world: TableWorld) -> None:
-    tables = [world.table(DOCUMENT), world.table(DOCUMENT)]
-    for table in tables:
-        world.tool(table, "/articles")
-    world.settle()
-    assert set(world.store.namespaces(f"project_{world.project}")) == {
-        f"project_{world.project}_table_{table}" for table in tables
-    }
-    assert world.rows(tables[0]).keys().isdisjoint(world.rows(tables[1]))
-
-
-@pytest.mark.scenario("context-search/a-doc-id-names-one-version-of-one-chunk")
-def test_a_doc_id_is_one_chunk_s_and_tells_table_pointer_and_version(world: TableWorld) -> None:
-    pointer = "/" + "章" * 300
-    table, _, _ = world.indexed({pointer[1:]: QUADRATIC, "again": QUADRATIC})
-    ids = world.rows(table).keys()
-    assert len(ids) == len(world.sql("select 1 from chunks where table_id = %s", table)) == 4
-    assert all(len(id) <= 64 for id in ids)
-    begin = f"{table[:8]}_{pointer_hash(pointer)}_{content_hash(QUADRATIC)[:16]}"
-    assert {f"{begin}_0", f"{begin}_1"} < ids
-
-
 @pytest.mark.scenario("context-search/both-legs-are-run-and-fused")
 def test_a_chunk_ranked_sixth_by_meaning_and_words_is_first_at_top_k_5(world: TableWorld) -> None:
     table, _, endpoint = world.indexed({letter: long(f"章{letter}", 300) for letter in "abcdefghijk"})
@@ -102,26 +78,6 @@ def test_a_chunk_ranked_sixth_by_meaning_and_words_is_first_at_top_k_5(world: Ta
     results = replace(world, store=SayingStore(Found((*near, *matching, both)))).search(endpoint, "説明").results
     assert len(results) == 5
     assert results[0].json_path == "/k"
-
-
-@pytest.mark.scenario("context-search/both-legs-are-run-and-fused")
-def test_what_only_the_meaning_or_only_the_words_find_is_found_and_no_more_than_top_k(world: TableWorld) -> None:
-    endpoint = world.endpoint(world.tool(world.table(DOCUMENT), "/articles"))
-    world.settle()
-    found = world.store.search(
-        world.search(endpoint, "傾き").results[0].chunk.turbopuffer_namespace,
-        vector=world.embedder.questions(["傾き"])[0],
-        slots=(Slot("word", ("傾き",)),),
-        text="傾き",
-        scope=pointer_hash("/articles"),
-        depth=50,
-    )
-    assert sum(each.nearest_rank is not None for each in found.chunks) == 4
-    matching = [each.doc_id for each in found.chunks if each.matching_rank is not None]
-    assert len(matching) == 2
-    assert all(pointer_hash("/articles/1/content") in id for id in matching)
-    assert len(world.search(endpoint, "傾き", top_k=1).results) == 1
-    assert world.search(endpoint, "傾き", top_k=1).results[0].json_path == "/1/content"
 
 
 @pytest.mark.scenario("context-search/a-query-is-enough")

@@ -78,17 +78,6 @@ def test_a_tool_that_is_not_indexed_yet_answers_that_it_is_pending(world: TableW
     assert (answer.index["state"], answer.index["indexed_at"], answer.results) == ("pending", None, ())
 
 
-def test_a_key_of_any_characters_works_as_an_address_and_as_a_scope(world: TableWorld) -> None:
-    keys = {"/": "/~1", "~": "/~0", '"': '/"', "*": "/*", "": "/", " ": "/ ", "~1": "/~01"}
-    table = world.table({**{key: {key: TEXT} for key in keys}, "other": TEXT})
-    tools = [world.tool(table, pointer, f"t{number}") for number, pointer in enumerate(keys.values())]
-    endpoint = world.endpoint(*tools)
-    world.settle()
-    for number, pointer in enumerate(keys.values()):
-        results = world.search(endpoint, "公式", tool=f"t{number}").results
-        assert {(hit.chunk.json_pointer, hit.json_path) for hit in results} == {(pointer * 2, pointer)}
-
-
 @pytest.mark.parametrize(("text", "page", "strings", "first"), [("節", 1000, 1100, 1000), (long("節"), 50, 30, 25)])
 def test_a_page_ends_after_so_many_chunks(world: TableWorld, text: str, page: int, strings: int, first: int) -> None:
     many = replace(world, chunks_a_page=page)

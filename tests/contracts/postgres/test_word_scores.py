@@ -177,33 +177,3 @@ def test_another_analyzer_costs_no_vector_and_its_vectors_are_compared(knowledge
     )
     assert again.outcome == "applied"
     assert call(knowledge.index.client, "outdated_materials", {"p_fingerprint": other.id}) == []
-
-
-def test_postings_that_change_again_and_again_take_little_more_room(sql: psycopg.Connection) -> None:
-    sql.execute("alter table posting set (autovacuum_enabled = off)")
-    lists = "array_fill(1, array[8]), array_fill(1::smallint, array[8])"
-    size = "select pg_table_size('posting')"
-    # A session that has an older snapshot, such as an automatic ANALYZE of another table, keeps rows that are gone.
-    snapshots = (
-        "select count(*) from pg_stat_activity"
-        " where datname = current_database() and pid <> pg_backend_pid() and backend_xmin is not null"
-    )
-    for _ in range(10):
-        sql.execute("truncate posting")
-        sql.execute(f"insert into posting select 't' || n, 0, {lists} from generate_series(1, 5000) n")
-        ((before,),) = sql.execute(size).fetchall()
-        others = 0
-        for number in range(4 * 64):
-            # A page changes the postings of one block of 64.
-            sql.execute(
-                "update posting set chunks = chunks || 1, impacts = impacts || 1::smallint"
-                " where abs(hashtext(term)) %% 64 = %s",
-                [number % 64],
-            )
-            ((count,),) = sql.execute(snapshots).fetchall()
-            others += count
-        if not others:
-            break
-    ((after,),) = sql.execute(size).fetchall()
-    sql.execute("alter table posting reset (autovacuum_enabled)")
-    assert after < 1.6 * before

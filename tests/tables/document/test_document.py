@@ -221,6 +221,7 @@ HASHES = st.text(max_size=3).map(content_hash)
 CHUNK_KEYS = st.tuples(st.text(alphabet=st.characters(codec=None), max_size=400), HASHES, st.integers(0, 10**9))
 
 
+@pytest.mark.scenario("context-search/a-namespace-belongs-to-one-project-and-table")
 def test_a_namespace_is_of_a_project_and_a_table() -> None:
     assert namespace(PROJECT, TABLE) == f"project_{PROJECT}_table_{TABLE}"
     assert namespace(PROJECT, TABLE, "1f00aa") == f"project_{PROJECT}_table_{TABLE}_1f00aa"
@@ -243,6 +244,7 @@ def test_a_name_that_turbopuffer_refuses_or_another_pair_has_is_invalid(project:
         namespace(project, table, suffix)
 
 
+@pytest.mark.scenario("context-search/a-doc-id-names-one-version-of-one-chunk")
 def test_a_doc_id_tells_a_person_where_to_look() -> None:
     assert doc_id(TABLE, "/articles/0", content_hash("text"), 12) == "7c9e6679_507e916cc580f25d_982d9e3eb996f559_12"
 
@@ -252,6 +254,7 @@ def test_a_doc_id_fits_whatever_the_pointer(key: tuple[str, str, int]) -> None:
     assert len(doc_id(TABLE, *key).encode()) <= 64
 
 
+@pytest.mark.scenario("context-search/a-doc-id-names-one-version-of-one-chunk")
 @given(CHUNK_KEYS, CHUNK_KEYS)
 def test_a_doc_id_is_one_chunks(one: tuple[str, str, int], other: tuple[str, str, int]) -> None:
     assert (doc_id(TABLE, *one) == doc_id(TABLE, *other)) == (one == other)
