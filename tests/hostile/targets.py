@@ -24,7 +24,6 @@ from sakuin.language.questions.query_analysis import analyze_query, lexicon_look
 from sakuin.language.unicode_text import INVISIBLE, nfc, nfkc
 from sakuin.mcp.knowledge.tools import KnowledgeTools
 from sakuin.platform.queue_handler import parsed_message
-from sakuin.tables.chunking import chunks
 from sakuin.tables.document import parsed_table, patched, written_table
 from sakuin.tables.json_pointer import resolve
 from sakuin.tables.messages import embed_message, tool_message
@@ -92,16 +91,6 @@ def changes_are_all_made_or_none(given: tuple[Any, Sequence[Mapping[str, object]
     except (Invalid, NotFound) as error:
         _is_a_sentence(error)
     assert json.dumps(document) == before
-
-
-def windows_hold_the_text(given: tuple[str, tuple[int, int]]) -> None:
-    text, (size, overlap) = given
-    at = 0
-    for chunk in chunks(text, size=size, overlap=min(overlap, size - 1)):
-        assert text[chunk.char_start : chunk.char_end] == chunk.text
-        assert not text[at : chunk.char_start].strip()
-        at = chunk.char_end
-    assert not text[at:].strip()
 
 
 def words_fit_every_store(text: str) -> None:
@@ -175,9 +164,6 @@ def targets() -> dict[str, Target]:
         "JSON documents": Target(made.json_texts, document_is_read_like_json_or_refused),
         "JSON pointers": Target(st.tuples(made.values, made.pointers), pointer_leads_somewhere_or_nowhere),
         "JSON patches": Target(st.tuples(finite, st.lists(operation, max_size=5)), changes_are_all_made_or_none),
-        "chunks": Target(
-            st.tuples(made.any_text, st.tuples(st.integers(2, 50), st.integers(0, 20))), windows_hold_the_text
-        ),
         "words": Target(made.any_text, words_fit_every_store),
         "questions": Target(made.any_text, question_is_understood),
         "normal forms": Target(made.any_text, normal_forms_are_unicodes),

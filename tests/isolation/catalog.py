@@ -9,8 +9,8 @@ from uuid import uuid4
 from tests.isolation.stack import Stack
 
 SCHEMA = "'public'::regnamespace"
-# SQL functions by who may call them, and statements of a member about rows of other projects.
-RIGHTS: dict[str, list[str]] = json.loads(Path(__file__).with_name("rights.json").read_text("utf-8"))
+# SQL functions by who may call them, what they refuse, and statements of a member about rows of other projects.
+RIGHTS: dict[str, Any] = json.loads(Path(__file__).with_name("rights.json").read_text("utf-8"))
 _VALUES = {"uuid": str(uuid4()), "uuid[]": [], "text": "x", "text[]": ["x"], "jsonb": {}, "bigint": 1, "integer": 1}
 _VALUES |= {"member_role": "editor"}
 

@@ -93,17 +93,17 @@ class Worker:
         self.circuits[work] = Circuit(f"openai-{work}", "openai", clock=now)
         return VendorCalls(replace(retries, sleep=self.clock.passes, clock=now), self.circuits[work])
 
-    def invoked(self, page: str, *, begins_after: float = 1.0) -> float:
+    def invoked(self, page: str) -> float:
         """Processes an upload of this page; returns the seconds that it took."""
         self.world.bucket.write(f"{page}.html", a_page({"rule-a": f"名: {page}の文。"}))
         (body,) = self.world.bucket.take_messages()
-        return self.deliver(body, begins_after=begins_after)
+        return self.deliver(body)
 
-    def deliver(self, body: str, *, begins_after: float = 1.0) -> float:
+    def deliver(self, body: str) -> float:
         """Processes a message; returns the seconds that it took."""
         started, self.clock.ends = self.clock.now, self.clock.now + TIMEOUT
         work = self.world.events
-        self.clock.passes(begins_after)
+        self.clock.passes(1.0)
         self.queue = WorkedQueue(work, self.records, context=self.clock, current=self.current)
         self.is_done = self.queue.deliver(body)
         return self.clock.now - started
@@ -142,12 +142,3 @@ def test_a_language_model_that_hangs_keeps_no_page_back(records: WorkRecords, a_
     assert [round(each) for each in seconds] == [31, 31, 31, 1]
     assert {chunk.learns.source for chunk in world.chunks()} == {"provisional"}
     assert records.waiting().count == 0
-
-
-def test_work_that_a_worker_has_no_time_for_costs_no_delivery_and_is_sent_again_at_once(worker: Worker) -> None:
-    # A slow start, or another vendor: there is no time left for one call of 35 seconds.
-    assert worker.invoked("a", begins_after=TIMEOUT - 40) == TIMEOUT - 40
-    assert (worker.is_done, worker.circuits["passages"].failures) == (True, 0)
-    assert worker.row("a").reason == "The worker had too little time left; this continues automatically"
-    (copy,) = worker.queue.sqs.waiting
-    assert (copy.receives, "a.html" in copy.body) == (0, True)

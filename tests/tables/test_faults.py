@@ -1,4 +1,4 @@
-"""Failures, kills, late writes, refused texts and stalls: repaired, and old text never comes back."""
+"""Failures, late writes, refused texts and stalls: repaired. `tests/convergence` kills and interleaves workers."""
 
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -42,23 +42,6 @@ def taken(world: TableWorld) -> list[tuple[Any, ...]]:
     return asked
 
 
-def test_the_previous_version_answers_until_the_new_one_is_stored_and_never_again(world: TableWorld) -> None:
-    table, tool, endpoint = world.indexed({"a": A})
-    world.store = WatchedStore(world.store, before={"sweep": down})
-    world.replace(table, {"a": B})
-    (message,) = scanned(world)
-    assert texts(world, endpoint) == {A[:4]}
-    with pytest.raises(Unavailable):
-        world.deliver(message)
-    assert texts(world, endpoint) == {B[:4]}
-    assert len(world.rows(table)) == 4
-    # The next scan sweeps.
-    world.call("reindex_tool", tool=tool)
-    world.queues.index(world.project, table)
-    world.settle()
-    assert len(world.rows(table)) == 2
-
-
 def test_a_write_that_a_newer_version_overtook_is_taken_back(world: TableWorld) -> None:
     table, _, endpoint = world.documented({"a": A})
     (message,) = scanned(world)
@@ -79,23 +62,6 @@ def test_a_late_write_for_a_deleted_table_is_taken_back(world: TableWorld) -> No
     deleted = partial(world.call, "delete_table", table=table)
     replace(world, store=WatchedStore(world.store, before={"upsert": deleted})).deliver(message)
     assert world.rows(table) == {}
-
-
-def test_a_scan_that_a_newer_generation_overtakes_between_two_steps_plans_nothing(world: TableWorld) -> None:
-    table, _, _ = world.documented({"a": A})
-    scan = world.index.begin_scan(table, None, skip=0, for_event=False)
-    world.replace(table, {"a": B})
-    again = world.index.begin_scan(table, scan.generation, skip=0, for_event=False)
-    assert (scan.decision, again.decision) == ("scan", "superseded")
-    assert world.index.plan_nodes(table, scan.generation, []) is None
-    assert (
-        world.index.finish_scan(
-            table, scan.generation, pointers=[], gone=(), more=False, skipped=[], totals={}, nodes=1, limit=9
-        )
-        is None
-    )
-    world.index.record_failure(table, scan.generation, "An old worker failed.")
-    assert world.sql("select metadata->'search_index'->>'state' from tool where table_id = %s", table) == [("pending",)]
 
 
 # ---------------------------------------------------------------- a reindex stores lost chunks again, from kept vectors
@@ -149,21 +115,6 @@ def test_only_a_reindex_looks_and_only_once_and_writes_nothing_where_nothing_was
     assert (world.status(tool)["state"], world.rows(table)) == ("ready", rows)
     world.store = WatchedStore(world.store, before={"ids": down})
     assert world.scan(world.project, table).outcome == "scanned"
-
-
-def test_a_reindex_that_is_asked_for_during_the_comparison_is_not_lost(world: TableWorld) -> None:
-    table, tool, endpoint = world.indexed({"a": A})
-
-    def lost_after_it_was_looked_at() -> None:
-        world.store.real.delete_namespace(namespace(world.project, table))
-        world.call("reindex_tool", tool=tool)
-
-    world.store = WatchedStore(world.store, after={"ids": lost_after_it_was_looked_at})
-    reindexed(world, table, tool)
-    assert world.found(endpoint) == set()
-    world.queues.index(world.project, table)
-    world.settle()
-    assert world.found(endpoint) == {"/a"}
 
 
 GOOD, POISON = long("二次方程式の解の公式", 300), long("毒入りの文章", 300)

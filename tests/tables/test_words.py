@@ -3,9 +3,7 @@
 import json
 from collections import Counter
 from collections.abc import Iterable
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any
 
 import pytest
 from sakuin.language.analysis import analyze, term_counts
@@ -19,7 +17,7 @@ from sakuin.tables.chunking import chunks
 from sakuin.tables.embed_chunks import repeated_terms
 from sakuin.tables.search import TableExplanation
 
-from tests.worlds import FINGERPRINT, TableWorld, long
+from tests.worlds import TableWorld, long
 
 READ = ("ニジホウテイシキ", "ニジカンスウ", "カタムキ", "コウシキ")
 
@@ -30,45 +28,10 @@ def known(world: TableWorld, tool: str, sought: LexiconLookup = ALL, *, endpoint
     return world.records.known_words(endpoint or world.endpoint(tool), tool, "", sought)
 
 
-def counts(world: TableWorld, table: str) -> set[tuple[Any, ...]]:
-    """The readings, what is written so, and in how many chunks."""
-    statement = "select reading, written, chunks from table_reading where table_id = %s and fingerprint = %s"
-    return set(world.sql(statement, table, FINGERPRINT.id))
-
-
 def test_a_reading_has_its_written_forms_the_most_frequent_first(world: TableWorld) -> None:
     _, tool, _ = world.indexed({"a": long("片向き", 300), "b": long("傾き", 300), "c": long("傾きと公式", 300)})
 
     assert known(world, tool).spellings == {"カタムキ": ("傾き", "片向き"), "コウシキ": ("公式",)}
-
-
-def test_the_words_of_a_text_that_is_gone_go_with_it(world: TableWorld) -> None:
-    table, tool, _ = world.indexed({"a": long("片向き", 300), "b": long("公式", 300)})
-    world.replace(table, {"a": long("傾き", 300), "b": long("公式", 300)})
-    assert known(world, tool).spellings == {"カタムキ": ("片向き",), "コウシキ": ("公式",)}
-
-    world.settle()
-    assert known(world, tool).spellings == {"カタムキ": ("傾き",), "コウシキ": ("公式",)}
-    world.replace(table, {"a": "short"})
-    world.settle()
-    assert known(world, tool).spellings == {}
-    assert counts(world, table) == set()
-
-
-def test_workers_side_by_side_count_each_chunk_once(world: TableWorld) -> None:
-    table = world.table([long("公式と傾き", 3000 + place) for place in range(8)])
-    world.tool(table, "")
-    world.deliver(world.queues.asked.pop(0))
-    ids = [id for message in world.queues.asked for id in message[3]]
-    batches = [ids[start : start + 6] for start in range(0, len(ids), 4)]
-
-    def store(batch: list[str]) -> None:
-        world.embed(world.project, table, batch)
-
-    with ThreadPoolExecutor(4) as workers:
-        list(workers.map(store, [*batches, *reversed(batches)]))
-
-    assert counts(world, table) >= {("コウシキ", "公式", len(ids)), ("カタムキ", "傾き", len(ids))}
 
 
 def test_a_word_that_the_table_does_not_have_is_a_typo_of_a_near_one(world: TableWorld) -> None:
@@ -89,23 +52,6 @@ def test_a_table_says_which_words_it_has_in_any_language(world: TableWorld) -> N
 
     assert found.known == {"friction", "reibung", "地形"}
     assert found.similar == {"fricton": ("friction",)}
-
-
-def test_the_words_of_other_tables_and_projects_are_unknown(world: TableWorld) -> None:
-    own = world.tool(world.table({"a": long("公式", 300)}), "")
-    beside = world.tool(world.table({"a": long("傾き", 300)}), "", name="beside")
-    other = world.beside()
-    foreign = other.tool(other.table({"a": long("二次関数", 300)}), "")
-    world.settle()
-    other.settle()
-
-    assert [set(known(each, tool).spellings) for each, tool in ((world, own), (world, beside), (other, foreign))] == [
-        {"コウシキ"},
-        {"カタムキ"},
-        {"ニジカンスウ"},
-    ]
-    assert known(world, foreign, endpoint=world.endpoint(own)) == LexiconEntries()
-    assert known(world, beside, endpoint=world.endpoint(own)) == LexiconEntries()
 
 
 def test_an_endpoint_without_the_tool_knows_and_is_told_nothing(world: TableWorld) -> None:

@@ -1,7 +1,9 @@
 """Migrations are never edited, and all of them together give the schema that people read."""
 
+import tomllib
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
 import psycopg
 import pytest
@@ -62,21 +64,7 @@ def test_the_roles_of_the_api_may_create_no_temporary_table(written: Database) -
     assert rows == []
 
 
-CHANGES = {
-    "a column": "alter table public.material add column note text",
-    "the type of a column": "alter table public.material alter column key type varchar(900)",
-    "a default": "alter table public.material alter column key set default 'x'",
-    "a constraint": "alter table public.material add constraint more check (key <> 'x')",
-    "an index": "create index more on public.material (key)",
-    "a trigger": "drop trigger track_uploads on public.context_table",
-    "a policy": "drop policy see_projects on public.project",
-    "the text of a function": "create or replace function public.database_bytes() returns bigint language sql stable"
-    " set search_path = public, extensions as 'select 1::bigint'",
-    "an argument": "create function public.database_bytes(p_more integer) returns integer language sql as 'select 1'",
-    "the settings of a function": "alter function public.search_candidates reset search_path",
-    "the owner of a function": "alter function public.list_projects owner to postgres",
-    "who may call a function": "revoke execute on function public.index_versions() from sakuin_search",
-}
+CHANGES = tomllib.loads(Path(__file__).with_name("changes.toml").read_text())
 
 
 @pytest.mark.parametrize("change", CHANGES)

@@ -139,24 +139,6 @@ def test_days_of_waiting_have_one_row_a_page_and_no_finding(library: Library, er
     assert (library.ready, library.rows, library.night()) == (PAGES, {}, [])
 
 
-@pytest.mark.parametrize("error", [USED_UP, AWAY])
-def test_a_page_deleted_without_an_event_goes_after_its_version_waited(library: Library, error: Exception) -> None:
-    library.minutes(1)
-    library.embedder.error = error
-    library.upload(0)
-    library.minutes(1)
-    assert library.rows.keys() == {"00"}
-    library.bucket.remove("00.html")
-    library.bucket.forget_messages()
-    library.minutes(5)
-    assert library.night() == []
-    library.embedder.error = None
-    library.minutes(12)
-    assert library.night() == ["00.html"]
-    assert library.world.state("00").status == "deleted"
-    assert library.rows == {}
-
-
 def test_a_queue_without_a_worker_does_not_grow(library: Library) -> None:
     library.is_busy = True
     library.minutes(20)

@@ -21,7 +21,7 @@ from sakuin.upkeep.daily_round import DailyRound
 from tests.builders import a_page
 from tests.convergence.passing import A_DAY, time_passes
 from tests.doubles.learns_model import MemoryLearnsModel
-from tests.worlds import World, Worlds, long
+from tests.worlds import World, Worlds
 
 NOW = datetime(2026, 11, 22, tzinfo=UTC)
 
@@ -372,6 +372,3 @@ def test_lost_and_unwanted_rows_are_told_apart_and_a_table_under_scan_has_none_u
     rows = {"b": 1, "c": 5, "old": 4, "now": 5, "newer": 6}
     assert missing_and_orphaned(table, rows) == (["a"], ["now", "old"])
     assert missing_and_orphaned(replace(table, planned=False), rows) == (["a"], [])
-
-
-A, B = long("二次方程式の解の公式"), long("一次関数の傾き")
