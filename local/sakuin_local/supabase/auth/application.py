@@ -2,7 +2,6 @@
 
 from collections.abc import Awaitable, Callable, Set
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -103,26 +102,21 @@ class Auth:
 
     async def token(self, request: Request) -> Response:
         """Signs in with a password or a refresh token."""
-        grant, records = request.query_params.get("grant_type"), self.sessions.records
-        if grant not in ("password", "refresh_token"):
-            raise Refused(400, "invalid_credentials", "unsupported_grant_type")
-        fields = await json_body(request)
-        if grant == "refresh_token":
-            tokens = self.sessions.refresh(fields.get("refresh_token"))
-            user = records.users[records.sessions[tokens["refresh_token"].split(".")[0]].user_id]
-        else:
-            user = self._user_with_password(fields)
-            tokens = self.sessions.start(user)
+        fields, records = await json_body(request), self.sessions.records
+        match request.query_params.get("grant_type"):
+            case "refresh_token":
+                tokens = self.sessions.refresh(fields.get("refresh_token"))
+                user = records.users[records.sessions[tokens["refresh_token"].split(".")[0]].user_id]
+            case "password":
+                email = str(fields.get("email", "")).lower()
+                users = [one for one in records.users.values() if one.email == email]
+                if not users or not users[0].has_password(str(fields.get("password", ""))):
+                    raise Refused(400, "invalid_credentials", "Invalid login credentials")
+                user = users[0]
+                tokens = self.sessions.start(user)
+            case _:
+                raise Refused(400, "invalid_credentials", "unsupported_grant_type")
         return JSONResponse({**tokens, "user": _shown(user)})
-
-    def _user_with_password(self, fields: dict[str, Any]) -> User:
-        if not fields.get("email"):
-            raise Refused(400, "validation_failed", "missing email or phone")
-        email, password = str(fields["email"]).lower(), str(fields.get("password", ""))
-        user = next((each for each in self.sessions.records.users.values() if each.email == email), None)
-        if user is None or not user.has_password(password):
-            raise Refused(400, "invalid_credentials", "Invalid login credentials")
-        return user
 
     async def logout(self, request: Request) -> Response:
         _user, session = self.sessions.of(request)
@@ -136,27 +130,19 @@ class Auth:
         """Returns the clients that a user allowed."""
         user, _session = self.sessions.of(request)
         records = self.sessions.records
-        consents = [each for each in records.consents.values() if each.user_id == user.id]
-        return JSONResponse(
-            [
-                {
-                    "client": records.clients[each.client_id].view,
-                    "scopes": each.scopes,
-                    "granted_at": datetime.fromtimestamp(each.granted_at, UTC).isoformat().replace("+00:00", "Z"),
-                }
-                for each in consents
-            ]
-        )
+        consents = [one for one in records.consents.values() if one.user_id == user.id]
+        grants = [
+            {"client": records.clients[one.client_id].view, "scopes": one.scopes, "granted_at": one.granted_at}
+            for one in consents
+        ]
+        return JSONResponse(grants)
 
     async def revoke_grant(self, request: Request) -> Response:
         user, _session = self.sessions.of(request)
-        client_id = request.query_params.get("client_id", "")
-        if not client_id:
-            raise Refused(400, "validation_failed", "client_id query parameter is required")
-        records, holder = self.sessions.records, (user.id, client_id)
-        if records.consents.pop(f"{user.id} {client_id}", None) is None:
+        records, holder = self.sessions.records, (user.id, request.query_params.get("client_id", ""))
+        if records.consents.pop(" ".join(holder), None) is None:
             raise Refused(404, "oauth_consent_not_found", "No active grant found for this client")
-        self.sessions.end(*(each for each in records.sessions.values() if (each.user_id, each.client_id) == holder))
+        self.sessions.end(*(one for one in records.sessions.values() if (one.user_id, one.client_id) == holder))
         return Response(status_code=204)
 
     async def create_user(self, request: Request) -> Response:

@@ -1,5 +1,6 @@
 """The OAuth 2.1 server: Authlib's, with the consent of a user on a page of the application. Clients are public."""
 
+from datetime import UTC, datetime
 from typing import Any
 from urllib.parse import parse_qsl, urlencode, urlsplit
 from uuid import uuid4
@@ -107,16 +108,13 @@ class OAuthServer(AuthorizationServer):
         fields = await json_body(request)
         if not fields.get("redirect_uris"):
             raise Refused(400, "validation_failed", "400: redirect_uris is required")
-        client = Client(
-            name=str(fields.get("client_name") or ""),
-            redirect_uris=fields["redirect_uris"],
-            grant_types=fields.get("grant_types") or list(GRANT_TYPES),
-        )
+        granted = {"redirect_uris": fields["redirect_uris"], "grant_types": fields.get("grant_types") or [*GRANT_TYPES]}
+        client = Client(name=str(fields.get("client_name") or ""), **granted)
         self.sessions.records.clients[client.id] = client
         self.sessions.records.save()
-        members = {"client_id": client.id, "client_type": "public", "response_types": ["code"]}
-        about = {"client_name": client.name, "token_endpoint_auth_method": AUTH_METHODS[0]}
-        return JSONResponse({**client.model_dump(include={"redirect_uris", "grant_types"}), **members, **about}, 201)
+        members = {"client_id": client.id, "client_name": client.name, "client_type": "public"}
+        means = {"response_types": ["code"], "token_endpoint_auth_method": AUTH_METHODS[0]}
+        return JSONResponse({**members, **granted, **means}, 201)
 
     async def delete(self, request: Request) -> Response:
         if self.sessions.records.clients.pop(request.path_params["id"], None) is None:
@@ -151,14 +149,13 @@ class OAuthServer(AuthorizationServer):
         The request belongs to the user who reads it first.
         """
         user, _session = self.sessions.of(request)
-        authorization = self._pending(request, "authorization request cannot be processed")
+        authorization = self._pending(request, (None, user.id), "authorization request cannot be processed")
         consent = self.sessions.records.consents.get(f"{user.id} {authorization.client_id}")
         if authorization.user_id is None:
             authorization.user_id = user.id
             self.sessions.records.save()
             if consent and set(authorization.scope.split()) <= set(consent.scopes):
                 return self._approved(authorization)
-        self._check_user(authorization, user)
         return JSONResponse(
             {
                 "authorization_id": authorization.id,
@@ -175,28 +172,25 @@ class OAuthServer(AuthorizationServer):
         action = (await json_body(request)).get("action")
         if action not in ("approve", "deny"):
             raise Refused(400, "validation_failed", "action must be 'approve' or 'deny'")
-        authorization = self._pending(request, "authorization request is no longer pending")
-        self._check_user(authorization, user)
+        authorization = self._pending(request, (user.id,), "authorization request is no longer pending")
         client_id, scopes = authorization.client_id, authorization.scope.split()
         if action == "approve":
-            consent = Consent(user_id=user.id, client_id=client_id, scopes=scopes, granted_at=self.sessions.now())
+            since = datetime.fromtimestamp(self.sessions.now(), UTC).isoformat().replace("+00:00", "Z")
+            consent = Consent(user_id=user.id, client_id=client_id, scopes=scopes, granted_at=since)
             self.sessions.records.consents[f"{user.id} {client_id}"] = consent
             return self._approved(authorization)
         authorization.status = "denied"
         self.sessions.records.save()
         return _redirect(authorization, error="access_denied", error_description="User denied the request")
 
-    def _pending(self, request: Request, otherwise: str) -> Authorization:
-        authorization = self.sessions.records.authorizations.get(request.path_params["authorization_id"])
-        if authorization is None or self.sessions.now() > authorization.expires_at:
-            raise _no_authorization()
-        if authorization.status != "pending" or self.refuses_agents:
+    def _pending(self, request: Request, users: tuple[str | None, ...], otherwise: str) -> Authorization:
+        """Returns a request of a client that nobody has decided, of one of these users (None: of nobody yet)."""
+        one = self.sessions.records.authorizations.get(request.path_params["authorization_id"])
+        if one is None or self.sessions.now() > one.expires_at or one.user_id not in users:
+            raise Refused(404, "oauth_authorization_not_found", "authorization not found")
+        if one.status != "pending" or self.refuses_agents:
             raise Refused(400, "validation_failed", otherwise)
-        return authorization
-
-    def _check_user(self, authorization: Authorization, user: User) -> None:
-        if authorization.user_id != user.id:
-            raise _no_authorization()
+        return one
 
     def _approved(self, authorization: Authorization) -> Response:
         authorization.status, authorization.code = "approved", str(uuid4())
@@ -211,7 +205,3 @@ def _redirect(authorization: Authorization, **added: str) -> Response:
     if authorization.state:
         members["state"] = authorization.state
     return JSONResponse({"redirect_url": parts._replace(query=urlencode(sorted(members.items()))).geturl()})
-
-
-def _no_authorization() -> Refused:
-    return Refused(404, "oauth_authorization_not_found", "authorization not found")

@@ -110,7 +110,7 @@ class Consent(BaseModel):
     user_id: str
     client_id: str
     scopes: list[str]
-    granted_at: float
+    granted_at: str
 
 
 class Records(BaseModel):

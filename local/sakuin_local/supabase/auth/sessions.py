@@ -18,17 +18,15 @@ REUSE_SECONDS = 10
 
 
 class Refused(Exception):
-    """A refusal with its status, its code and its sentence; with `is_oauth` in the form of RFC 6749."""
+    """A refusal with its status, its code and its sentence."""
 
-    def __init__(self, status: int, code: str, message: str, *, is_oauth: bool = False) -> None:
+    def __init__(self, status: int, code: str, message: str) -> None:
         super().__init__(message)
-        self.status, self.code, self.is_oauth = status, code, is_oauth
+        self.status, self.code = status, code
 
 
 async def refusal_answer(_request: Request, refusal: Any) -> JSONResponse:
     """Returns the answer of a refusal, as clients without the header `X-Supabase-Api-Version` get it."""
-    if refusal.is_oauth:
-        return JSONResponse({"error": refusal.code, "error_description": str(refusal)}, refusal.status)
     body = {"code": refusal.status, "error_code": refusal.code, "msg": str(refusal)}
     return JSONResponse(body, refusal.status, {"x-sb-error-code": refusal.code})
 
@@ -67,7 +65,7 @@ class Sessions:
         if session is None or token not in session.refresh_tokens:
             raise Refused(400, "refresh_token_not_found", "Invalid Refresh Token: Refresh Token Not Found")
         if session.client_id != client_id:
-            raise Refused(400, "invalid_client", "The session belongs to another client, or to none", is_oauth=True)
+            raise Refused(400, "invalid_client", "The session belongs to another client, or to none")
         if token == session.refresh_token:
             session.rotate()
         elif token not in session.refresh_tokens[-2:] and self.now() - session.refreshed_at >= REUSE_SECONDS:
@@ -87,13 +85,11 @@ class Sessions:
                 raise jwt.ExpiredSignatureError("token is expired")
         except jwt.PyJWTError as error:
             raise Refused(403, "bad_jwt", f"invalid JWT: unable to parse or verify signature, {error}") from error
-        user = self.records.users.get(claims["sub"])
-        if user is None:
-            raise Refused(403, "user_not_found", "User from sub claim in JWT does not exist")
+        # Who is deleted has no session.
         session = self.records.sessions.get(claims["session_id"])
         if session is None:
             raise Refused(403, "session_not_found", "Session from session_id claim in JWT does not exist")
-        return user, session
+        return self.records.users[session.user_id], session
 
     def end(self, *ended: Session) -> None:
         """Ends sessions: no token of theirs is refreshed. Others accept their access tokens until these expire."""
