@@ -3,7 +3,7 @@
 import time
 
 import pytest
-from sakuin.knowledge.excerpt import MOST_SHOWN, excerpt, matched_words
+from sakuin.knowledge.excerpt import MOST_SHOWN, excerpt, matched_words, part_of
 from sakuin.language.analysis import analyze, term_counts
 
 FILLER = "前置きの文が続いていく。" * 12
@@ -62,6 +62,12 @@ def test_a_line_that_is_longer_than_the_excerpt_is_cut() -> None:
 @pytest.mark.parametrize("around", [["判別式"], [""], ["あ"], []])
 def test_it_is_never_longer_than_asked_for(text: str, around: list[str]) -> None:
     assert len(excerpt(text, around=around, length=50)) <= 52
+
+
+def test_a_word_in_an_address_does_not_choose_the_part() -> None:
+    lines = [f"[Go on](<https://kettle.example/{number}>)" for number in range(30)]
+    text = "\n".join([*lines, *(["Nothing here."] * 30), "The kettle boils."])
+    assert "The kettle boils." in part_of(text, around=["kettle"], length=200)
 
 
 def test_fences_that_nothing_closes_take_no_longer() -> None:

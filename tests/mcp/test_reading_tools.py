@@ -96,6 +96,13 @@ def test_a_page_is_read_in_its_order_with_the_end_of_each_link(tools: KnowledgeT
         ("https://site.example/docs/pots", "# Pots"),
         ("https://site.example/docs/pots/?x=1#how", "## How often"),
         ("docs/pots/", "# Pots"),
+        ("./docs/./pots.html#how", "## How often"),
+        ("./guide/index.html", "# Guide"),
+        ("docs/pots.md", "# Pots"),
+        ("https://site.example/docs/pots.MDX#how", "## How often"),
+        ("docs%2Fpots", "# Pots"),
+        (" docs/pots#how ", "## How often"),
+        ("\thttps://site.example/docs/pots.html\n", "# Pots"),
     ],
 )
 def test_a_page_is_named_as_results_name_it_and_read_from_there(tools: KnowledgeTools, page: str, first: str) -> None:
@@ -105,8 +112,9 @@ def test_a_page_is_named_as_results_name_it_and_read_from_there(tools: Knowledge
 
 
 def test_a_chunk_of_the_index_of_a_folder_is_read_by_the_address_of_the_folder(tools: KnowledgeTools) -> None:
-    chunk = answer(call(tools, "get_chunk_by_id", id="https://site.example/guide/#begin"))["chunk"]
-    assert chunk["id"] == "guide/index#begin"
+    for name in ("https://site.example/guide/#begin", "./guide/index.md#begin", " guide%2Findex#begin "):
+        chunk = answer(call(tools, "get_chunk_by_id", id=name))["chunk"]
+        assert chunk["id"] == "guide/index#begin"
 
 
 @pytest.mark.parametrize("section", ["how", "How often", "Pots › How often", "Pots > how  often"])
@@ -246,6 +254,12 @@ def test_a_link_to_a_text_is_also_a_name_of_its_explanation(tools: KnowledgeTool
         ({"text": "Sail 7 well", "material": "docs/sails"}, ["docs/sails#rule-7"]),
         ({"text": "Sail 7 well", "in": "novel"}, []),
         ({"text": "Water daily", "in": "docs"}, ["docs/pots#how"]),
+        *(
+            ({"text": "Water daily", "in": folder}, ["docs/pots#how"])
+            for folder in (" ./docs/ ", "https://site.example/docs", "docs/index.html", "docs/pots.md", "docs%2F")
+        ),
+        ({"text": "Water daily", "in": "https://site.example/"}, ["docs/pots#how"]),
+        ({"text": "Water daily", "material": " docs/pots.html "}, ["docs/pots#how"]),
         ({"text": "water weekly"}, []),
     ],
 )

@@ -38,7 +38,7 @@ explain_router = admin_routes("Search", 503)
 ROUTERS = (
     *(open_router, library.router, pushes.router, index_versions.vector_router),
     *(projects.router, tables.router, endpoints.tool_router, endpoints.router),
-    *(upkeep.router, upkeep.open_router, index_versions.router, keys.router, explain_router),
+    *(upkeep.router, upkeep.check_router, index_versions.router, keys.router, explain_router),
 )
 
 

@@ -28,7 +28,7 @@ _QUESTIONS = 20
 
 router = admin_routes("Operation", 503)
 # For what answers also while SQS or the database does not.
-open_router = admin_routes("Operation")
+check_router = admin_routes("Operation")
 
 
 def _texts(questions: Sequence[RefusedQuestion]) -> list[str]:
@@ -154,7 +154,7 @@ class DoctorView(BaseModel):
     problems: Sequence[Problem]
 
 
-@open_router.get("/doctor")
+@check_router.get("/doctor")
 def check_deployment(services: Services) -> DoctorView:
     """Checks the database and each vendor's key, and signs in as an agent does."""
     now = datetime.now(UTC).isoformat(timespec="seconds")
@@ -182,7 +182,7 @@ class LettersToChange(BaseModel):
     limit: int = Field(default=MOST_LETTERS, ge=1, le=MOST_LETTERS, description="Without ids: of each queue.")
 
 
-@open_router.get("/queues")
+@check_router.get("/queues")
 def get_queues(services: Services) -> QueuesView:
     """Returns how many messages wait and are in flight, and how many are dead letters."""
     return QueuesView(queues=services.queues.states())

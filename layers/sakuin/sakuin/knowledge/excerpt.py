@@ -55,7 +55,7 @@ def part_of(text: str, *, around: Sequence[str], length: int) -> str:
 
     def weight(first: int) -> float:
         begins = ends[first] - len(lines[first]) - 1
-        seen = text[begins : begins + length].lower()
+        seen = with_addresses(text[begins : begins + length]).lower()
         return sum(1 / (rank + 2) for rank, word in enumerate(words) if word in seen)
 
     first = max(range(len(lines)), key=lambda line: (weight(line), -line))

@@ -35,6 +35,7 @@ _PART_OF_LINE = re.compile(rf".{{{_CLEAR_LINE},{_LONGEST_LINE}}}(?=[\s。、．�
 _LIST_MARK = re.compile(r"^(?:[-*]|-?\d+\.|[A-Za-z]{1,4}\.)\s+(?:\[[ x]\] )?")
 # The end of the path of a page, with or without a suffix.
 _PAGE = re.compile(r"(?:^|/)(?:[^/.]*|[^/]*\.x?html?)$", re.IGNORECASE)
+_MARKDOWN = re.compile(r"\.(?:md|mdx|markdown)$", re.IGNORECASE)
 _SEPARATORS = {",": "%2C", "-": "%2D", "&": "%26"}
 
 
@@ -153,6 +154,24 @@ def place_of_link(url: str, base_url: str = "") -> tuple[str, str] | None:
     path += SUFFIX if parts.scheme in ("http", "https") and not path.endswith(SUFFIX) else ""
     material = material_of_key(unquote(path.removeprefix("/")))
     return (material, unquote(parts.fragment.partition(UNREACHABLE)[0])) if material else None
+
+
+def plain_name(text: str) -> str:
+    """Returns the name of a page, an explanation or a folder, or a link, as an agent may have written it.
+
+    It has no spaces around it, no percent-encoding and no segment `.`; Markdown is the page that is made of it.
+    """
+    path, mark, anchor = unquote(text.strip()).partition("#")
+    path = "/".join(segment for segment in path.split("/") if segment != ".")
+    return _MARKDOWN.sub(SUFFIX, path) + mark + anchor
+
+
+def folder_of_name(name: str, base_url: str = "") -> str:
+    """Returns the folder that a name means: as `folder_name` gives it, its address, or that of its index."""
+    text = plain_name(name)
+    is_link = has_host(text) or text.endswith(SUFFIX)
+    place = place_of_link(text if text.endswith(SUFFIX) else f"{text}/", base_url) if is_link else None
+    return place[0].rpartition("/")[0] if place else folder_name(text)
 
 
 def is_anchor(text: str) -> bool:

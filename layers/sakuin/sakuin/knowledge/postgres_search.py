@@ -29,9 +29,11 @@ from sakuin.knowledge.names import (
     UNREACHABLE,
     chunk_id,
     chunk_of_link,
+    folder_of_name,
     is_in_folder,
     link,
     place_of_link,
+    plain_name,
     split_chunk_id,
     with_links,
 )
@@ -249,10 +251,12 @@ class ReadKnowledge:
     def within(self, filters: Filters) -> Filters:
         """Returns the filters, limited to the caller's folder; raises `Invalid` for another folder.
 
-        The material may be the link of a page.
+        The material may be the link of a page, and the folder that of its index.
         """
-        if place := place_of_link(filters.material or "", self.base_url):
+        if place := place_of_link((filters.material or "").strip(), self.base_url):
             filters = replace(filters, material=place[0])
+        if filters.folder:
+            filters = replace(filters, folder=folder_of_name(filters.folder, self.base_url))
         if is_in_folder(f"{filters.folder or ''}/", self.folder):
             return filters
         if filters.folder:
@@ -272,8 +276,9 @@ class ReadKnowledge:
 
         Ids of other folders mean nothing.
         """
-        of_link = chunk_of_link(name, self.base_url)
-        ids = (chunk_id(*split_chunk_id(name)), *([of_link] if of_link else []))
+        plain = plain_name(name)
+        of_links = (chunk_of_link(each, self.base_url) for each in (name, plain))
+        ids = (chunk_id(*split_chunk_id(name)), chunk_id(*plain.rpartition("#")[::2]), *filter(None, of_links))
         # A web server answers a folder with its index.
         ids += tuple(chunk_id(f"{id.partition('#')[0].rstrip('/')}/index", id.partition("#")[2]) for id in ids)
         ids = tuple(id for id in ids if is_in_folder(id, self.folder))
@@ -294,10 +299,12 @@ class ReadKnowledge:
 
         `name` is a material, or an id or a link, of which that is the anchor.
         """
-        material, _, anchor = nfc(name).rpartition("#")
-        places = [place_of_link(name, self.base_url), (nfc(name), ""), (material, anchor) if material else None]
+        names: list[tuple[str, str]] = []
+        for each in dict.fromkeys([name, plain_name(name)]):
+            material, _, anchor = nfc(each).rpartition("#")
+            places = [place_of_link(each, self.base_url), (nfc(each), ""), (material, anchor) if material else None]
+            names += [(material.rstrip("/"), anchor) for material, anchor in filter(None, places)]
         # A web server answers a folder with its index.
-        names = [(material.rstrip("/"), anchor) for material, anchor in filter(None, places)]
         folders = [(f"{material}/index".lstrip("/"), anchor) for material, anchor in names]
         names += [(material.removesuffix("/index"), anchor) for material, anchor in names]
         for material, anchor in dict.fromkeys([*names, *folders]):

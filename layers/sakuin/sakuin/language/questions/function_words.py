@@ -16,6 +16,7 @@ can could will shall may might must please yes about into
 """
 _WORD = re.compile(r"[^\W\d_]+(?:'[^\W\d_]+)?")
 _KANA = re.compile("[ぁ-ゖァ-ヶ]")
+_OPERATORS = frozenset({"AND", "OR", "NOT", "NEAR"})
 # Characters that say what language a text is in.
 _SAMPLE = 2000
 _BEFORE_SENTENCE = (".", "!", "?", ":")
@@ -43,8 +44,8 @@ def stop_words(query: str) -> frozenset[str]:
 
 
 def asks_nothing(query: str) -> bool:
-    """Returns whether a question has stop words alone, or no word at all."""
-    words = re.findall(r"\w+", query)
+    """Returns whether a question has stop words and operators of other search engines alone, or no word at all."""
+    words = [word for word in re.findall(r"\w+", query) if word not in _OPERATORS]
     # IT alone is a name.
     is_name = len(words) == 1 and query.isupper()
     return not is_name and stop_words(query).issuperset(word.lower() for word in words)
