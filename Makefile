@@ -115,10 +115,10 @@ hosted-postgres: $(PACKAGE) $(NODE) $(POSTGRES_17) ## the tests of the database 
 		tests/upgrade tests/isolation tests/contracts/postgres tests/knowledge tests/tables tests/http tests/upkeep
 
 converge: $(PACKAGE) $(NODE) ## thousands of schedules against the real database (SCHEDULES=2000)
-	EFFORT=$$(($(SCHEDULES) / 10)) $(BIN)/python -m pytest tests/convergence/test_convergence.py -s
+	EFFORT=$$(($(SCHEDULES) / 10)) $(BIN)/python -m pytest tests/convergence/test_convergence.py -s -o faulthandler_timeout=0
 
 fuzz: $(PACKAGE) $(NODE) ## looks for inputs that break something (SECONDS=600)
-	FUZZ_SECONDS=$(SECONDS) $(BIN)/python -m pytest tests/hostile/test_fuzz.py
+	FUZZ_SECONDS=$(SECONDS) $(BIN)/python -m pytest tests/hostile/test_fuzz.py -o faulthandler_timeout=0
 
 benchmarks: $(PACKAGE) $(EMULATOR) $(NODE) $(RUNTIME) build ## Sakuin alone: every benchmark once, at its smallest size
 	$(BIN)/python -m benchmarks

@@ -1,16 +1,12 @@
-"""Fixtures and settings of each process that runs tests: database, examples, time limit."""
+"""Fixtures and settings of each process that runs tests: database and examples."""
 
 import asyncio
 import ctypes
 import functools
 import gc
 import os
-import signal
 import ssl
-import time
-from collections.abc import Generator, Iterator
-from contextlib import contextmanager
-from types import FrameType
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import botocore.session
@@ -48,8 +44,6 @@ settings.register_profile(
 
 settings.load_profile("sakuin")
 
-# A net under everything, not a measure: each wait has an end of its own, and says what it waited for.
-HUNG_SECONDS = times(2700)
 # A client of HTTP reads the certificates of all authorities, one of AWS the description of its service: that takes
 # longer than most tests, and memory that is not given back.
 ssl.create_default_context = functools.cache(ssl.create_default_context)
@@ -95,24 +89,6 @@ def _give_back() -> None:
     """Returns memory that glibc's allocator keeps."""
     if trim := getattr(ctypes.CDLL(None), "malloc_trim", None):
         trim(0)
-
-
-@pytest.hookimpl(wrapper=True)
-def pytest_runtest_setup() -> Generator[None, object, object]:
-    with ended_when_it_hangs(HUNG_SECONDS):
-        return (yield)
-
-
-@pytest.hookimpl(wrapper=True)
-def pytest_runtest_call() -> Generator[None, object, object]:
-    with ended_when_it_hangs(HUNG_SECONDS):
-        return (yield)
-
-
-@pytest.hookimpl(wrapper=True)
-def pytest_runtest_teardown() -> Generator[None, object, object]:
-    with ended_when_it_hangs(HUNG_SECONDS):
-        return (yield)
 
 
 @pytest.fixture(scope="session")
@@ -200,23 +176,3 @@ def tables(empty_database: Database, stand_in: str) -> "TableWorld":
     from tests.worlds import world_of
 
     return world_of(empty_database, stand_in)
-
-
-@contextmanager
-def ended_when_it_hangs(seconds: float) -> Iterator[None]:
-    """Fails after so many seconds; inside another limit, the outer one goes on."""
-
-    def hung(_signal: int, _frame: FrameType | None) -> None:
-        # No `Exception`: code that waits for a server catches those.
-        pytest.fail(f"still not done after {seconds:g} seconds")
-
-    began = time.monotonic()
-    outer = signal.signal(signal.SIGALRM, hung)
-    left, _ = signal.setitimer(signal.ITIMER_REAL, seconds)
-    try:
-        yield
-    finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, outer)
-        if left:
-            signal.setitimer(signal.ITIMER_REAL, max(0.001, left - (time.monotonic() - began)))

@@ -8,13 +8,12 @@ from pathlib import Path
 import pytest
 import yaml
 from mangum import Mangum
-from sakuin.mcp.knowledge.tools import KnowledgeTools
 from sakuin.platform.aws import Handler
 from sakuin.wiring.handlers import http_handler
 
 from tests.builders import a_page
 from tests.clients.node import ran
-from tests.conformance.fixture_tools import ANSWERS, ConformanceTools
+from tests.conformance.fixture_tools import ConformanceTools
 from tests.conformance.gateway import behind_gateway
 from tests.events import AUTHORIZATION, a_telemetry
 from tests.mcp.wire import app_of
@@ -79,10 +78,3 @@ def test_each_expected_failure_is_one_check_and_has_a_reason(revision: str) -> N
     for line in expected(revision).read_text("utf-8").splitlines()[2:]:
         reason = line if line.startswith("  # ") else reason
         assert reason, line
-
-
-def test_none_of_the_suite_s_tools_is_in_the_product(a_world: Worlds) -> None:
-    world = a_world()
-    tools = KnowledgeTools(world, world.read)
-    assert not {tool.name for tool in tools.listed()} & set(ANSWERS)
-    assert all(tools.call(name, {}) is None for name in ANSWERS)

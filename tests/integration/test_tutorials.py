@@ -71,8 +71,3 @@ def test_commands_that_are_not_typed_are_those_of_other_terminals_and_programs()
         for _, language, block in BLOCK.findall(path.read_text("utf-8")):
             is_text = language or "$ " in block or block.startswith("Search Sakuin")
             assert is_text or any(block.startswith(each) for each in others), block
-
-
-def test_a_line_that_is_not_printed_is_found(tmp_path: Path) -> None:
-    with pytest.raises(AssertionError, match="two"):
-        follow("```\n$ echo one\ntwo\n```\n", Terminal(tmp_path, ADDRESS))

@@ -246,9 +246,3 @@ def test_a_caller_s_mistake_is_no_failure(error: SakuinError, share: float, caps
     metrics.flush_metrics()
     printed = json.loads(capsys.readouterr().out)
     assert (printed["ToolCalls"], printed["ToolCallsFailed"]) == ([1], [share])
-
-
-def test_too_few_periods_do_not_ring() -> None:
-    alarm = ALARMS["SakuinErrorRateAlarm"]
-    assert not rings(alarm, [{"requests": [1]}])
-    assert rings(alarm, [{"requests": [1]}] * 2)

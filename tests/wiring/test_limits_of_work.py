@@ -254,16 +254,3 @@ def test_the_same_page_again(product: Product) -> None:
     uploaded = product.page("warm/up/again.html", "02")
     measured = product.counts.measured(lambda: product.material(uploaded, Context()))
     assert violations("same_page", measured) == []
-
-
-def test_one_more_round_trip_is_seen(product: Product) -> None:
-    product.index_page("warm/up/four.html")
-    uploaded = product.page("warm/up/five.html")
-    clients = Clients.of(os.environ, "Index")
-
-    def with_one_more() -> None:
-        product.material(uploaded, Context())
-        IndexVersions(clients.supabase).all()
-
-    rose = violations("page", product.counts.measured(with_one_more))
-    assert any(each.startswith("page: postgres rose") for each in rose)
