@@ -399,7 +399,14 @@ class World(Outside):
             " order by material, position",
             [material],
         ).fetchall()
-        return [_chunk(*row) for row in rows]
+        return [
+            ChunkRow(
+                *(material, anchor, title, content),
+                Learns(tuple(learns), source, None if given is None else tuple(given)),
+                *(category, level, tuple(needs), generation),
+            )
+            for material, anchor, title, content, learns, source, given, category, level, needs, generation in rows
+        ]
 
     def upload_result(self, key: str, version: str) -> UploadResult:
         """Returns the result of an uploaded version."""
@@ -451,14 +458,6 @@ def as_before(world: World) -> Iterator[None]:
     world.indexes.add(world.settings)
     world.bucket.begin_anew()
     world.put(PAGE_KEY, page)
-
-
-def _chunk(
-    material: str, anchor: str, title: str, content: str, learns: list[str], source: Any, given: Any, *fields: Any
-) -> ChunkRow:
-    category, level, prerequisites, generation = fields
-    items = Learns(tuple(learns), source, None if given is None else tuple(given))
-    return ChunkRow(material, anchor, title, content, items, category, level, tuple(prerequisites), generation)
 
 
 @dataclass
@@ -620,16 +619,8 @@ class TableWorld(Outside):
 
     @property
     def maintenance(self) -> Maintain:
-        """Returns the maintenance of this project; its stalled Tables are those of the project alone."""
-        built = maintain.maintenance(self.clients, self.kept)
-
-        def indexes() -> dict[str, Any]:
-            return {
-                version: OfProject(index, self.project) for version, index in built.restart_tables.indexes().items()
-            }
-
-        restart = replace(built.restart_tables, indexes=indexes)
-        return replace(built, index=self.index, restart_tables=restart, daily={}, clock=lambda: 0.0)
+        """Returns the maintenance of the live index version."""
+        return replace(maintain.maintenance(self.clients, self.kept), index=self.index, daily={}, clock=lambda: 0.0)
 
     def maintain(self) -> dict[str, int]:
         return self.maintenance()
@@ -716,20 +707,6 @@ class TableWorld(Outside):
         for _ in range(many):
             self.minute()
             self.take_all()
-
-
-@dataclass(frozen=True, slots=True)
-class OfProject:
-    """The index over Tables, whose stalled Tables are those of one project alone."""
-
-    real: TableIndex
-    project: str
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self.real, name)
-
-    def stalled_tables(self, seconds: int) -> list[tuple[str, str]]:
-        return [stalled for stalled in self.real.stalled_tables(seconds) if stalled[0] == self.project]
 
 
 def search_with(search: SearchKnowledge, **parts: Any) -> SearchKnowledge:

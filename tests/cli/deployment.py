@@ -23,7 +23,7 @@ from sakuin_local.supabase.tokens import Keys
 from tests.conformance.gateway import behind_gateway
 from tests.doubles.playground import ApiClients
 from tests.emptied import emptied
-from tests.events import Context, s3_message
+from tests.events import Context, event, s3_message
 from tests.functions import MATERIALS, QUEUES, Functions, functions_of
 
 API_KEY, ADMIN_KEY = "sk_sakuin_agent", "sk_sakuin_admin"
@@ -137,16 +137,12 @@ def _record(message: Message) -> dict[str, Any]:
         for name, value in message.message_attributes.items()
     }
     times = {"SentTimestamp": message.sent_timestamp, "ApproximateReceiveCount": message.approximate_receive_count}
-    return {
+    return event("index_material.put")["Records"][0] | {
         "messageId": message.id,
         "receiptHandle": message.receipt_handle,
         "body": message.body,
         "attributes": {name: str(value) for name, value in times.items()},
         "messageAttributes": attributes,
-        "md5OfBody": message.body_md5,
-        "eventSource": "aws:sqs",
-        "eventSourceARN": "arn:aws:sqs:us-east-1:123456789012:MATERIAL_QUEUE_URL",
-        "awsRegion": "us-east-1",
     }
 
 
