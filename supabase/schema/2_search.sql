@@ -678,18 +678,14 @@ begin
   return hits;
 end $$;
 
--- The hits as rows; the planner assumes many.
-create function public.hits_of(p_hits public.posting_hits) returns table (chunk integer, place integer, impact smallint)
-language sql immutable rows 5000 as $$
-  select * from unnest(p_hits.chunks, p_hits.places, p_hits.impacts)
-$$;
-
 -- The p_depth chunks that pass the filters with the greatest sums over the slots of the greatest idf * impact of a slot's
 -- terms, of p_passing (numbers; null: all). p_most: so many may have to be looked at; null: all.
 create function public.matching_chunks(
   p_terms jsonb, p_hits public.posting_hits, p_folders text[], p_passing integer[], p_depth integer, p_most bigint,
   p_type text, p_category text, p_level text, p_material text, p_in text
-) returns text[] language plpgsql stable as $$
+) returns text[] language plpgsql stable
+-- Sums in one order, so that the same evidence gives the same order each time.
+set enable_sort = off as $$
 declare
   gains constant float8[] := array(select (t->>'gain')::float8 from jsonb_array_elements(p_terms) t);
   slots constant bigint[] := array(select (t->>'slot')::bigint from jsonb_array_elements(p_terms) t);
@@ -697,9 +693,8 @@ declare
   everywhere constant boolean[] := array(select (t->>'is_everywhere')::boolean from jsonb_array_elements(p_terms) t);
 begin
   return array(
-    with hits as (
-      select h.chunk, slots[h.place] as slot, plain[h.place] as is_plain, gains[h.place] * h.impact as value
-      from hits_of(p_hits) h
+    with hits as not materialized (
+      select h.* from unnest(p_hits.chunks, p_hits.places, p_hits.impacts) as h(chunk, place, impact)
       where (p_passing is null or h.chunk in (select unnest(p_passing)))
         -- Of folders that begin the name of a page, the last one is the deepest.
         and (everywhere[h.place] or p_terms->(h.place - 1)->'folders' ? (
@@ -707,9 +702,10 @@ begin
           where w.number = h.chunk and starts_with(w.material, f.folder)))
     ), scored as (
       select v.chunk, sum(v.value) as score
-      from (select h.chunk, h.value from hits h where h.is_plain
+      from (select h.chunk, gains[h.place] * h.impact as value from hits h where plain[h.place]
             union all
-            select h.chunk, max(h.value) from hits h where not h.is_plain group by h.chunk, h.slot) v
+            select h.chunk, max(gains[h.place] * h.impact) from hits h
+            where false = any (plain) and not plain[h.place] group by h.chunk, slots[h.place]) v
       group by v.chunk
     )
     -- One by one in this order, until enough have passed the filters.
@@ -751,7 +747,8 @@ end $$;
 
 -- The impacts of a question's terms in chunks: {id: {term: impact}}. Words that no posting was read of are in the chunks' own.
 create function public.impacts_in(p_ids text[], p_terms jsonb, p_hits public.posting_hits) returns jsonb
-language plpgsql stable as $$
+-- The planner assumes that there are few hits.
+language plpgsql stable set enable_nestloop = off as $$
 declare
   names constant text[] := array(select t->>'term' from jsonb_array_elements(p_terms) t);
   unread constant text[] := array(select t->>'term' from jsonb_array_elements(p_terms) t where not (t->>'is_read')::boolean);
@@ -761,7 +758,8 @@ begin
     select w.id, w.number, w.terms, w.impacts from unnest(p_ids) as c(id)
     cross join lateral (select w.* from chunk_words w where w.id = c.id and w.is_current offset 0) w
   ), words as (
-    select r.id, names[h.place] as term, h.impact from row r join hits_of(p_hits) h on h.chunk = r.number
+    select r.id, names[h.place] as term, h.impact from row r
+    join unnest(p_hits.chunks, p_hits.places, p_hits.impacts) as h(chunk, place, impact) on h.chunk = r.number
     union
     select u.id, u.term, u.impact
     -- Arrays in the list of a select are read without a copy of their rows.
