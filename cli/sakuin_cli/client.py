@@ -78,10 +78,7 @@ class DeploymentClient:
         """Yields the findings about the materials that begin with `prefix`, those of `limit` materials at a time."""
         asked = _given(prefix=prefix, strict=strict, limit=limit)
         for page in _pages(lambda after: self.call("GET", "validation", params=asked | _given(after=after))):
-            yield [
-                Finding(item["severity"], item["rule"], item["material"], item["anchor"], item["message"])
-                for item in page["findings"]
-            ]
+            yield [Finding(**item) for item in page["findings"]]
 
     def change_dead_letters(
         self, action: str, queue: str | None, *, ids: Sequence[str] | None = None, limit: int | None = None

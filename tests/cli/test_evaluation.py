@@ -268,7 +268,7 @@ PAGE = """<html><body><ol><li>傾きを求めよ。<ol><li>グラフから</li><
         ),
         ("a.json", json.dumps(["傾きとは", {"query": "切片とは", "gold": []}]), [("傾きとは", None), ("切片とは", ())]),
         ("a.json", json.dumps({"title": "x", "exercises": [{"problem": "解け"}]}), [("解け", None)]),
-        ("a.html", PAGE, [("傾きを求めよ。\n1. グラフから", None), ("切片を求めよ。", None)]),
+        ("a.html", PAGE, [("傾きを求めよ。 グラフから", None), ("切片を求めよ。", None)]),
         ("a.html", "<p class=exercise>解け</p><ol><li>一</ol>", [("解け", None)]),
     ],
 )

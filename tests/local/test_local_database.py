@@ -112,41 +112,36 @@ def write(folder: Path, **files: str) -> None:
         (folder / f"{name.removeprefix('v')}.sql").write_text(text)
 
 
-def test_they_are_applied_by_version_and_once(dsn: str, tmp_path: Path) -> None:
-    write(tmp_path, v20260102_row="insert into a values (1)", v20260101_table="create table a (id int)")
-
+def test_they_are_applied_by_version_and_once_and_recorded_as_the_supabase_cli_does(dsn: str, tmp_path: Path) -> None:
+    files = {"v20260102_row": "insert into a values (1)", "v20260101_table": "create table a (id int)"}
+    write(tmp_path, **files)
     assert apply_migrations(dsn, tmp_path) == ["20260101", "20260102"]
     assert apply_migrations(dsn, tmp_path) == []
     with psycopg.connect(dsn) as connection:
         assert connection.execute("select count(*) from a").fetchone() == (1,)
+        recorded = connection.execute("select * from supabase_migrations.schema_migrations").fetchall()
+    assert recorded == [
+        ("20260101", [files["v20260101_table"]], "table"),
+        ("20260102", [files["v20260102_row"]], "row"),
+    ]
 
 
-def test_they_are_recorded_where_the_supabase_cli_looks(dsn: str, tmp_path: Path) -> None:
-    write(tmp_path, v20260101_table="create table a (id int)")
-
-    apply_migrations(dsn, tmp_path)
-
-    with psycopg.connect(dsn) as connection:
-        rows = connection.execute("select * from supabase_migrations.schema_migrations").fetchall()
-    assert rows == [("20260101", ["create table a (id int)"], "table")]
-
-
-def test_a_changed_file_is_an_error_that_names_it(dsn: str, tmp_path: Path) -> None:
-    write(tmp_path, v20260101_table="create table a (id int)")
-    apply_migrations(dsn, tmp_path)
-    write(tmp_path, v20260101_table="create table a (id bigint)")
-
-    with pytest.raises(OtherMigrations, match="20260101_table changed after it was applied"):
-        apply_migrations(dsn, tmp_path)
-
-
-@pytest.mark.parametrize("now", ["20260102_table", "20260101_notes"], ids=["version", "name"])
-def test_a_file_that_is_no_longer_there_is_an_error_that_names_it(dsn: str, tmp_path: Path, now: str) -> None:
+@pytest.mark.parametrize(
+    ("now", "text", "message"),
+    [
+        ("20260101_table", "create table a (id bigint)", "20260101_table changed after it was applied"),
+        ("20260102_table", "select 1", "20260101_table was applied here, and this version .* does not have it"),
+        ("20260101_notes", "select 1", "20260101_table was applied here, and this version .* does not have it"),
+    ],
+)
+def test_a_changed_or_missing_file_is_an_error_that_names_it(
+    dsn: str, tmp_path: Path, now: str, text: str, message: str
+) -> None:
     write(tmp_path, v20260101_table="create table a (id int)")
     apply_migrations(dsn, tmp_path)
-    (tmp_path / "20260101_table.sql").rename(tmp_path / f"{now}.sql")
-
-    with pytest.raises(OtherMigrations, match=r"20260101_table was applied here, and this version .* does not have it"):
+    (tmp_path / "20260101_table.sql").unlink()
+    write(tmp_path, **{f"v{now}": text})
+    with pytest.raises(OtherMigrations, match=message):
         apply_migrations(dsn, tmp_path)
 
 
@@ -194,13 +189,6 @@ def test_a_second_one_on_the_same_folder_is_told_so(folder: Path) -> None:
         pass
 
 
-def test_it_is_free_again_afterwards(folder: Path) -> None:
-    with claimed(folder):
-        pass
-    with claimed(folder) as ended:
-        assert ended == []
-
-
 @pytest.mark.parametrize("fresh", [False, True])
 def test_a_folder_of_somebody_else_is_refused(tmp_path: Path, fresh: bool) -> None:
     thesis = tmp_path / "thesis.tex"
@@ -216,7 +204,8 @@ def test_fresh_forgets_everything(folder: Path) -> None:
     with claimed(folder):
         first = api_keys_of(folder)
         (folder / "postgres").mkdir()
-    with claimed(folder, fresh=True):
+    with claimed(folder, fresh=True) as ended:
+        assert ended == []
         assert not (folder / "postgres").exists()
         assert api_keys_of(folder) != first
 

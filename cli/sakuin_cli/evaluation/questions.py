@@ -127,22 +127,17 @@ def _rows(text: str) -> Iterator[dict[str, Any]]:
 
 
 def _exercises(body: bytes) -> list[str]:
-    """Returns the texts of a list of exercises, as the index would have them."""
-    from sakuin.knowledge.reading.anchors import AnchoredElement
+    """Returns the texts of a list of exercises."""
     from sakuin.knowledge.reading.decoding import html_text
-    from sakuin.knowledge.reading.outline import Outline
     from sakuin.knowledge.reading.parsing import parsed
     from sakuin.knowledge.reading.tree import steps
 
     root, _, _ = parsed(html_text(body))
-    page = list(steps(root))
-    shown = {id(step.tag) for step in page if step.kind == "open"}
+    shown = {id(step.tag) for step in steps(root) if step.kind == "open"}
     for selector in _EXERCISES:
         tags = [tag for tag in root.select(selector) if id(tag) in shown]
         inner = {id(below) for tag in tags for below in tag.find_all(True)}
         # The parts of an exercise belong to it.
         if outer := [tag for tag in tags if id(tag) not in inner]:
-            elements = [AnchoredElement(str(at), "example", tag, tag, "element") for at, tag in enumerate(outer)]
-            regions = Outline(elements, root, root).read(page).regions
-            return [regions[id(each.element)].prose.text() for each in elements]
+            return [tag.get_text(" ", strip=True) for tag in outer]
     return []

@@ -171,7 +171,7 @@ def _beside(files: Sequence[Mapping[str, Any]]) -> Document:
 
 
 def _skipped(files: "Sequence[SkippedFile]") -> Document:
-    return {"skipped": len(files), "skipped_files": [{"path": one.path, "reason": one.reason} for one in files]}
+    return {"skipped": len(files), "skipped_files": list(map(asdict, files))}
 
 
 def _show_failures(terminal: Terminal, failures: Sequence[Document]) -> None:
