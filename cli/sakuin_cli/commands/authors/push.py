@@ -47,6 +47,7 @@ def push(
     with reporting_errors(as_json) as terminal:
         from sakuin_cli.site.config import site_of
         from sakuin_cli.site.report import plan_document, show_plan, show_push
+        from sakuin_cli.site.uploads import no_page_in
 
         site = site_of(paths, prefix)
         check_paths(site.paths)
@@ -56,6 +57,8 @@ def push(
         library = library_of(settings)
         began = time.monotonic()
         plan = plan_push(site, library, settings.box_selectors, replace=replace, delete=delete, lose=yes)
+        if not plan.uploads.files and not plan.uploads.clashes:
+            raise no_page_in(site.paths)
         if dry_run:
             document = plan_document(plan, library)
         else:
@@ -117,16 +120,11 @@ def plan_push(
     whole: bool = False,
     lose: bool = False,
 ) -> "Plan":
-    """Compares the files of a site with the library; raises `Invalid` if there are none, and the site is not `whole`.
-
-    With `lose`, pages may lose many explanations.
-    """
+    """Compares the files of a site with the library. With `lose`, pages may lose many explanations."""
     from sakuin_cli.site.plan import losses_of, plan_of
-    from sakuin_cli.site.uploads import no_page_in, uploads_below
+    from sakuin_cli.site.uploads import uploads_below
 
     uploads = uploads_below(site.paths, folder=site.prefix, material_prefix=library.prefix)
-    if not uploads.files and not uploads.clashes and not whole:
-        raise no_page_in(site.paths)
     plan = plan_of(library, uploads, site, replacing=replace, deleting=delete, whole=whole)
     changed = [page for page in plan.accepted.pages if plan.states[page.key] == "changed" and not lose]
     return dataclasses.replace(plan, losses=losses_of(library.client, changed, box_selectors))

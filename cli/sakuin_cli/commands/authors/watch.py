@@ -38,6 +38,7 @@ def watch(
     """
     with reporting_errors(as_json) as terminal:
         from sakuin_cli.site.config import config_file, site_of
+        from sakuin_cli.site.uploads import no_page_in
 
         site = site_of([folder] if folder else None, prefix)
         if whole and site.prefix:
@@ -47,23 +48,30 @@ def watch(
         planned = partial(plan_push, site, library, settings.box_selectors, whole=whole, lose=whole)
         pushed = partial(push_plan, terminal, library=library, seconds=timeout)
         plan = planned(replace=whole, delete=whole)
+        if not (whole or _keys(plan)):
+            raise no_page_in(site.paths)
         _show(terminal, pushed(plan, delete=whole, began=time.monotonic()))
         if not as_json:
             terminal.print(f"watching {site.paths[0]}; Ctrl-C ends it")
         files = [file for path in site.paths if (file := config_file(path.resolve()))]
-        keys = set(plan.states)
+        before = _keys(plan)
         for _ in saved((*site.paths, *files)):
             began = time.monotonic()
             try:
                 # The first push has compared the entries of a learns.yml with those of the library.
                 plan = planned(replace=True, delete=delete or whole)
-                gone = () if not (delete or whole) else plan.gone if whole else keys.intersection(plan.gone)
+                here = _keys(plan)
+                gone = plan.gone if whole else sorted(before - here) if delete else ()
                 changed = replace(_changed(plan), gone=tuple(gone))
                 if changed.uploads.files or gone:
                     _show(terminal, pushed(changed, delete=True, began=began))
-                keys |= set(plan.states)
+                before = here
             except SakuinError as error:
                 _show_error(terminal, error)
+
+
+def _keys(plan: "Plan") -> set[str]:
+    return {one.key for one in (*plan.uploads.files, *plan.uploads.clashes)}
 
 
 def _changed(plan: "Plan") -> "Plan":
