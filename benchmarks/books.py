@@ -23,7 +23,7 @@ from sakuin.knowledge.markdown import with_addresses
 from sakuin.knowledge.reading.page_reader import read_page
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
-# A sign of Chinese or Japanese is a word, so that a line has the same words wherever it is broken.
+# Each sign is a word, wherever a line is broken.
 SIGN = r"[\p{Han}\p{Hiragana}\p{Katakana}ー]"
 WORD = regex.compile(rf"(?V1){SIGN}|[\p{{L}}\p{{M}}\p{{N}}_--{SIGN}]+")
 NUMBER = re.compile(r"\d+(?:[.,:]\d+)*")

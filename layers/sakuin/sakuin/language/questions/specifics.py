@@ -35,7 +35,7 @@ _QUANTITY = re.compile(r"[#$(]*\d[\d.,:/()-]*(?:-?[a-z%]+|[A-Z]{1,2})?(?:-[a-z]+
 _CODE = re.compile(
     r"--?[A-Za-z]\w+.*|.*[A-Za-z0-9](?:_|::|->)[A-Za-z0-9].*|.*\w\(\)|_+[A-Za-z].*|[@$][A-Za-z].*"
     r"|(?=.*[A-Za-z])(?=.*\d).+|.*[a-z][A-Z].*|[A-Z]{2,}s?|[a-z_-]{2,}(?:\.[a-z_-]{2,})+"
-    r"|/[\w.-]+/[\w./-]+|[\w.-]+(?:/[\w.-]+){2,}|(?=.*[.-])[\w./-]+/[\w.-]+"
+    r"|[\w.+-]+@[\w-]+(?:\.[\w-]+)+|/[\w.-]+/[\w./-]+|[\w.-]+(?:/[\w.-]+){2,}|(?=.*[.-])[\w./-]+/[\w.-]+"
 )
 # Options and keys of settings. With a stop word it is a phrase: up-to-date.
 _OPTION = re.compile(r"[a-z]{2,}(?:-[a-z]{2,})+")
@@ -79,13 +79,17 @@ def specifics_of(query: str, steps: Sequence[RewriteStep], concepts: Collection[
 def missing_from(text: str, question: AnalyzedQuery) -> tuple[str, ...]:
     """Returns the specifics of a question that a text does not have, as typed.
 
-    A text in another language may write a name in another way: there only numbers and codes count.
+    A text in another language may write a name in another way: there only numbers and codes count, and words in Latin
+    letters of a question in another script.
     """
     if not question.specifics:
         return ()
     compared = _Compared(text[:_COMPARED])
     has_names = is_same_language(question.language, language_of(text))
-    counted = (one for one in question.specifics if has_names or one.kind != "name")
+    is_latin = question.language.startswith("latin/")
+    counted = (
+        one for one in question.specifics if has_names or one.kind != "name" or (one.text.isascii() and not is_latin)
+    )
     return tuple(one.text for one in counted if not compared.has(one))
 
 
