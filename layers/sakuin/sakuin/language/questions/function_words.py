@@ -14,6 +14,11 @@ tell explain help teach show give need want know learn understand using use used
 making mean meaning way ways work works working given example examples called thing things
 can could will shall may might must please yes about into
 """
+# Words of German questions that no other language has. The list of stop words lacks most of them.
+_GERMAN_QUESTIONS = """
+wer wen wem wessen wann warum wieso weshalb wozu womit wofür wodurch worauf woran worin woraus worüber wovon wohin woher
+wieviel wieviele wurde wurden
+"""
 _WORD = re.compile(r"[^\W\d_]+(?:'[^\W\d_]+)?")
 _KANA = re.compile("[ぁ-ゖァ-ヶ]")
 _OPERATORS = frozenset({"AND", "OR", "NOT", "NEAR"})
@@ -72,8 +77,10 @@ def language_of(text: str) -> str:
 def may_be_german(text: str) -> bool:
     """Returns whether a text is probably German, of which a short question has few stop words."""
     language = language_of(text)
-    most, listed = _most_listed({word.lower() for word in _WORD.findall(text)})
-    return language == "latin/german" or (language == "latin/" and most == "german" and bool(listed))
+    words = {word.lower() for word in _WORD.findall(text)}
+    most, listed = _most_listed(words)
+    is_german = (most == "german" and bool(listed)) or not words.isdisjoint(_GERMAN_QUESTIONS.split())
+    return language == "latin/german" or (language == "latin/" and is_german)
 
 
 def is_same_language(one: str, other: str) -> bool:

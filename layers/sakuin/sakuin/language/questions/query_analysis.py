@@ -9,7 +9,7 @@ from sakuin.language.letters import stem, to_katakana
 from sakuin.language.model import AnalyzedQuery, LexiconEntries, LexiconLookup, RewriteStep, Slot
 from sakuin.language.notation import canonical
 from sakuin.language.questions.draft import Draft, Replacement
-from sakuin.language.questions.function_words import asks_nothing, language_of, stop_words
+from sakuin.language.questions.function_words import asks_nothing, language_of, may_be_german, stop_words
 from sakuin.language.questions.kana import kana_rewrites, kana_word_candidates, possible_readings
 from sakuin.language.questions.slots import (
     MOST_SLOTS,
@@ -165,7 +165,7 @@ def analyze_query(
         added=tuple(word for word in words if word not in as_typed),
         folder_slots=slots,
         specifics=specifics_of(query[:LONGEST_QUESTION], steps, [typed.text[one.start : one.end] for one in mentions]),
-        language=language_of(query),
+        language="latin/german" if may_be_german(query) else language_of(query),
         asks_nothing=asks_nothing(query[:LONGEST_QUESTION]),
     )
 
