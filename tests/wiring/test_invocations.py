@@ -186,7 +186,7 @@ def traced(environ: dict[str, str], openai: OpenAIServer) -> tuple[list[dict[str
         run = [sys.executable, "-c", CALLS]
         limits = json.dumps({"embedding_daily_tokens": 0})
         variables = {**inherited, **environ, "TURBOPUFFER_BASE_URL": store.url, "LIMITS": limits, **lambda_sets}
-        subprocess.run(run, env=variables, check=True, timeout=60)
+        subprocess.run(run, env=variables, check=True, timeout=300)
         found = subsegments(daemon)
     return found, json.dumps(found)
 
