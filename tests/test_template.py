@@ -182,21 +182,16 @@ def test_a_bucket_is_private_versioned_and_encrypted_and_waits_for_its_queue_s_p
     assert bucket["BucketEncryption"]["ServerSideEncryptionConfiguration"]
     assert TEMPLATE["Resources"][name]["DependsOn"] == f"{QUEUE_OF_BUCKET[name]}Policy"
     assert TEMPLATE["Resources"][name]["DeletionPolicy"] == "Retain"
+    # No mark of a deletion stays without a version.
+    assert any(rule.get("ExpiredObjectDeleteMarker") for rule in bucket["LifecycleConfiguration"]["Rules"])
 
 
-def told(bucket: str) -> dict[str, str]:
-    """Returns the events of a bucket and their queues."""
-    told = BUCKETS[bucket]["NotificationConfiguration"]["QueueConfigurations"]
-    return {one["Event"]: one["Queue"]["Fn::GetAtt"][0] for one in told}
-
-
-def test_the_materials_bucket_tells_its_queue_of_every_upload_and_removal() -> None:
-    queue = QUEUE_OF_BUCKET["SakuinMaterialsBucket"]
-    assert told("SakuinMaterialsBucket") == {"s3:ObjectCreated:*": queue, "s3:ObjectRemoved:*": queue}
-
-
-def test_the_tables_bucket_tells_its_queue_of_every_upload() -> None:
-    assert told("SakuinTablesBucket") == {"s3:ObjectCreated:*": QUEUE_OF_BUCKET["SakuinTablesBucket"]}
+def test_a_bucket_tells_its_queue_of_what_changes_an_index() -> None:
+    events = {"SakuinMaterialsBucket": ["ObjectCreated", "ObjectRemoved"], "SakuinTablesBucket": ["ObjectCreated"]}
+    for name, bucket in BUCKETS.items():
+        told = bucket["NotificationConfiguration"]["QueueConfigurations"]
+        expected = {f"s3:{event}:*": QUEUE_OF_BUCKET[name] for event in events[name]}
+        assert {one["Event"]: one["Queue"]["Fn::GetAtt"][0] for one in told} == expected
 
 
 def statements() -> list[tuple[str, dict[str, Any]]]:
@@ -336,11 +331,6 @@ def test_the_gateway_writes_down_who_sends_requests() -> None:
     log = json.loads(TEMPLATE["Resources"]["SakuinHttpStage"]["Properties"]["AccessLogSettings"]["Format"])
     assert log["address"] == "$context.identity.sourceIp"
     assert "the gateway's log has the address" in (ROOT / "SECURITY.md").read_text(encoding="utf-8")
-
-
-def test_no_bucket_keeps_the_marks_of_deletions_without_a_version() -> None:
-    for bucket in resources("AWS::S3::Bucket").values():
-        assert any(rule.get("ExpiredObjectDeleteMarker") for rule in bucket["LifecycleConfiguration"]["Rules"])
 
 
 def test_a_flood_of_the_public_library_leaves_workers_and_vendors_to_those_with_keys() -> None:
