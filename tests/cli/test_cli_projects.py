@@ -164,7 +164,7 @@ EMBEDDING = {"state": "indexing", "chunks_count": 3_101, "indexed_chunks_count":
     [
         (CREATE, {"state": "ready", **SCANNED}, "  found  1,412 strings, 309 with at least 200 characters"),
         (STATUS, {"state": "ready", **NOTHING}, "warning  None of 1,412 strings …"),
-        (STATUS, EMBEDDING, "            progress  Waiting for embeddings, about 48 minutes"),
+        (STATUS, EMBEDDING, "progress  Waiting for embeddings, about 48 minutes"),
     ],
 )
 def test_people_read_what_the_scan_found_a_warning_and_how_long_a_tool_waits(
@@ -175,13 +175,31 @@ def test_people_read_what_the_scan_found_a_warning_and_how_long_a_tool_waits(
         assert operator.sakuin(*command, SAKUIN_URL=url).out.splitlines()[-1] == last_line
 
 
+def test_people_read_of_a_tool_what_there_is_to_say(operator: Operator) -> None:
+    nodes = [{"json_pointer": f"/a/{number}", "reason": "is too long"} for number in range(5)]
+    index = {"state": "error", "chunks_count": 4_000, "indexed_chunks_count": 0, "attempt": 1, "skipped_nodes": nodes}
+    index |= {"waiting_since": "2026-11-29T10:00:00+00:00", "waiting_reason": "OpenAI is away", "last_error": "Failed."}
+    index |= {"indexed_at": "2026-11-28T10:00:00+00:00", "heartbeat_at": "2026-11-29T10:00:00+00:00"}
+    with recorded(lambda *_: (201, {"id": "t", "name": "search_x", "metadata": {"search_index": index}})) as url:
+        assert [line.strip() for line in operator.sakuin(*STATUS, SAKUIN_URL=url).out.splitlines()] == [
+            "tool_id  t",
+            "name  search_x",
+            "state  error",
+            "chunks  0 of 4,000 indexed",
+            "searchable  as of 2026-11-28 10:00 UTC",
+            "skipped  /a/0: is too long, /a/1: is too long, /a/2: is too long and 2 more",
+            "waiting  since 2026-11-29 10:00 UTC: OpenAI is away",
+            "error  Failed.",
+        ]
+
+
 def test_a_tool_is_created_shown_and_deleted(operator: Operator, project: str) -> None:
     options = ("--table", put(operator, project), "--json-path", "", "--name", "search_x", "--project", project)
     created = operator.sakuin("tool", "create", *options, "--json").document
     assert created["search_index"]["state"] == "pending"
     shown = operator.sakuin("status", "--tool", created["tool_id"], "--json").document
     assert shown == {"tool_id": created["tool_id"], "name": "search_x", "search_index": created["search_index"]}
-    assert f"     tool_id  {created['tool_id']}\n" in operator.sakuin("status", "--tool", created["tool_id"]).out
+    assert f"tool_id  {created['tool_id']}\n" in operator.sakuin("status", "--tool", created["tool_id"]).out
     again = operator.sakuin("tool", "reindex", created["tool_id"], "--json").document
     assert again["search_index"]["generation"] > created["search_index"]["generation"]
     assert operator.sakuin("tool", "create", *options, "--wait", "--timeout", "0").code == 1
@@ -260,5 +278,6 @@ def test_the_pages_of_a_folder_are_listed_with_their_explanations(operator: Oper
     operator.deployment.put("y.html", a_page(FORMULA))
     (row,) = operator.sakuin("list", "--prefix", "junior", "--json").document["materials"]
     assert (row["material"], row["explanations"], row["status"]) == ("junior/x", 1, "ready")
-    assert operator.sakuin("list").out.splitlines()[-1] == "2 pages, 2 explanations"
+    words = "64 words searched, 0 only read, 0 left out, 0 lost"
+    assert operator.sakuin("list").out.splitlines()[-1] == f"2 pages, 2 explanations, {words}"
     assert "sakuin push" in operator.sakuin("list", "--prefix", "senior").out

@@ -125,7 +125,10 @@ EXAMPLE = '```md\n{% hint style="info" %}\n> [!tip] T\n=== "T"\n{{< tab "T" >}}\
         ("[[toc]]\n\n[TOC]\n\n* Contents\n{:toc}\n\nThe `[[toc]]` of [[toc]].", "The [[toc]] of [[toc]]."),
         ("See\n\n<<< @/snippets/cup.js#top{2,4} [cup.js]\n<<< ../a/pot.py", "See\nsnippets/cup.js\na/pot.py"),
         ("{{ $frontmatter.none }}Hot {{ x }}.", "Hot {{ x }}."),
-        ("Tea{: .x }\nand *hot*{:.y} `a`{: .b }.\n{: .c #d}\n\nThe {:.lit} text", "Tea and hot a.\nThe {:.lit} text"),
+        (
+            "Tea{: .x }\nand{:.v}, *hot*{:.y} `a`{: .b } {:.2f}.\n{: .c #d}\n\nThe {:.lit} text",
+            "Tea and, hot a {:.2f}.\nThe {:.lit} text",
+        ),
         ("{::comment}\nOne\n\ntwo\n{:/comment}\nThree", "Three"),
         (
             "Use HTML.\n\n*[HTML]: Hyper *Text* Markup\n*[W3C]: A body",

@@ -87,7 +87,8 @@ def _show_result(terminal: Terminal, number: int, result: Mapping[str, Any]) -> 
     excerpt = result.get("excerpt", "")
     for learned in (item for item in result.get("learns", ()) if item not in excerpt):
         terminal.print(f"・{learned}", indent=_INDENT)
-    terminal.print((excerpt, "dim"), indent=_INDENT)
+    if excerpt:
+        terminal.print((excerpt, "dim"), indent=_INDENT)
     if missing := result.get("missing"):
         terminal.print((f"It lacks: {', '.join(missing)}", "yellow"), indent=_INDENT)
     terminal.print()
@@ -117,7 +118,8 @@ def _show_chunk(terminal: Terminal, chunk: Mapping[str, Any]) -> None:
     terminal.print((chunk["url"], "cyan"), "\n")
     for line in chunk["content"].splitlines():
         terminal.print(line, indent=_INDENT)
-    terminal.print(("\nWhat you can learn here", "bold"))
+    if chunk["learns"]:
+        terminal.print(("\nWhat you can learn here", "bold"))
     for learned in chunk["learns"]:
         terminal.print(f"・{learned}", indent=_INDENT)
     terminal.print()
@@ -170,4 +172,5 @@ def find(
         for place in places:
             typer.echo(f"{place['url']}:{place['line']}: {place['text']}")
     if not places:
+        typer.echo("No line has this text", err=True)
         raise typer.Exit(1)

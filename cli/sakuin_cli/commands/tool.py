@@ -8,7 +8,7 @@ from sakuin.errors import waiting_for
 
 from sakuin_cli.connections import deployment, project_of
 from sakuin_cli.options import DataOption, JsonOption, ProjectOption, TimeoutOption
-from sakuin_cli.terminal import Terminal, counted, reporting_errors
+from sakuin_cli.terminal import Terminal, counted, first_of, minute, reporting_errors
 from sakuin_cli.waiting import poll
 
 if TYPE_CHECKING:
@@ -16,7 +16,8 @@ if TYPE_CHECKING:
 
 IdArgument = Annotated[str, typer.Argument(metavar="ID", help="The Search Tool.")]
 
-_OF_SCAN = ("strings_count", "large_strings_count", "chunk_threshold_chars", "warning", "minutes_left")
+# How many skipped strings are named.
+_SKIPPED = 3
 
 app = typer.Typer(name="tool", help="Search Tools over parts of Tables.", no_args_is_help=True)
 
@@ -100,8 +101,18 @@ def _show(terminal: Terminal, tool: "Record") -> None:
 
 
 def index_fields(index: Mapping[str, Any]) -> dict[str, Any]:
-    """Returns the status of an index for people, with what the scan found in one sentence and any warning last."""
-    fields = {name: value for name, value in index.items() if name not in _OF_SCAN}
+    """Returns the status of an index for people: what is there to say, any warning last."""
+    fields: dict[str, Any] = {"state": index.get("state")}
+    if (chunks := index.get("chunks_count")) is not None:
+        fields["chunks"] = f"{index.get('indexed_chunks_count') or 0:,} of {chunks:,} indexed"
+    if indexed := index.get("indexed_at"):
+        fields["searchable"] = f"as of {minute(indexed)}"
+    if skipped := index.get("skipped_nodes"):
+        fields["skipped"] = first_of([f"{node['json_pointer']}: {node['reason']}" for node in skipped], _SKIPPED)
+    if since := index.get("waiting_since"):
+        fields["waiting"] = f"since {minute(since)}: {index['waiting_reason']}"
+    if error := index.get("last_error"):
+        fields["error"] = error
     if "strings_count" in index:
         large, least = index["large_strings_count"], index["chunk_threshold_chars"]
         found = f"{large:,} with at least {counted(least, 'character')}"

@@ -60,6 +60,7 @@ _ADMONITIONS = OF_DETAILS | {"admonition"}
 # of Kramdown; tags of Liquid, references of Hugo, tables of contents and comments are none of the text (a line of MyST
 # that begins with % is one, unless a number is before it). An abbreviation is a line with its words; of the code of
 # another file in VitePress its name is left.
+_ATTRIBUTES = r"\{:\s*(?:\.[a-zA-Z][\w-]*|[\w-]+=)[^{}#\n]*\}"
 _OTHER_WORDS = tuple(
     (re.compile(f"{CODE}|{written}", re.MULTILINE), instead)
     for written, instead in (
@@ -73,7 +74,7 @@ _OTHER_WORDS = tuple(
         (r"^\{::comment\}[ \t]*\n(?:.*\n)*?\{:/(?:comment)?\}[ \t]*$", ""),
         (r"^[*-] .*\n\{:toc\b.*\}[ \t]*$|^ {0,3}(?:\[(?i:toc)\]|\[\[_?(?i:toc)_?\]\])[ \t]*$", ""),
         (r"^ {0,3}\{:[^{}\n]*\}[ \t]*$|(?<=[)*_`])\{:?\s*(?:[.#][\w-]+|[\w-]+=)[^{}\n]*\}", ""),
-        (r"\{:\s*(?:\.[\w-]+|[\w-]+=)[^{}#\n]*\}[ \t]*$", ""),
+        (rf"(?<=\S){_ATTRIBUTES}|{_ATTRIBUTES}(?=[ \t]*$)", ""),
         (r"(?:\A|(?<=\n)(?<![\d$})]\n))(?:%(?: .*)?(?:\n|\Z))+", ""),
         (r"^\*\[(?P<a>[^\]\n]+)\]:[ \t]*(?P<b>\S.*)$", r"- \g<a>: \g<b>"),
         (r"^[ \t]*<<<[ \t]*(?:@/|(?:\.{1,2}/)+)?(?P<a>[^\s{#]+).*$", r"\n`\g<a>`\n"),

@@ -152,6 +152,8 @@ def analyze_query(
     words = dict.fromkeys(term for unit in units for phrasing in unit.phrasings for term in phrasing)
     text, understood = _texts(query, draft, names)
     example = None if "examples" in without else _EXAMPLE.search(plain)
+    is_empty = asks_nothing(query[:LONGEST_QUESTION])
+    named = [typed.text[one.start : one.end] for one in mentions]
     steps += () if example is None else (RewriteStep("examples", example[0], ""),)
     return AnalyzedQuery(
         query,
@@ -164,9 +166,9 @@ def analyze_query(
         changed=tuple(word for word in known_terms if word not in searched),
         added=tuple(word for word in words if word not in as_typed),
         folder_slots=slots,
-        specifics=specifics_of(query[:LONGEST_QUESTION], steps, [typed.text[one.start : one.end] for one in mentions]),
+        specifics=() if is_empty else specifics_of(query[:LONGEST_QUESTION], steps, named),
         language="latin/german" if may_be_german(query) else language_of(query),
-        asks_nothing=asks_nothing(query[:LONGEST_QUESTION]),
+        asks_nothing=is_empty,
     )
 
 
