@@ -35,21 +35,12 @@ from sakuin.knowledge.reading.tree import reveal_panels, steps
 from sakuin.language.unicode_text import one_line
 from sakuin.texts.catalogue import coded
 
-# Typical pages have a dozen. A page with many thousands takes longer than the time limit of a message.
-MOST_EXPLANATIONS = 2000
+# Typical pages have a dozen. More explanations, or characters, take longer than the time limit of a message.
+MOST_EXPLANATIONS, MOST_CHARACTERS = 2000, 4_000_000
+# Every chunk repeats the metadata of its page. Filters have this limit, too. A tag of BCP 47 is shorter.
+LONGEST_LABEL, MOST_PREREQUISITES, LONGEST_LANGUAGE = 500, 100, 35
 
 SITE_SUFFIX = re.compile(r"\s+[-–—|｜:：·»]\s+(?:(?!\s[-–—|｜:：·»]\s).)+$|\s*[|｜]\s*[^|｜]+$")
-
-# More characters take longer than the time limit of a message.
-MOST_CHARACTERS = 4_000_000
-
-# Every chunk repeats the metadata of its page. 500 characters are the limit of filters, too.
-LONGEST_LABEL = 500
-MOST_PREREQUISITES = 100
-
-# A tag of BCP 47 is shorter.
-LONGEST_LANGUAGE = 35
-
 LIST_SEPARATOR = re.compile(r"[,、，;；\n]")
 
 
@@ -84,15 +75,17 @@ def read_page(
     reveal_panels(tags)
     put_notes_in_place(tags)
     page_steps = list(steps(root))
+    first = {tag.name: tag for tag in reversed(tags)}
     meta, own = _meta(tags)
     settings = page_settings(own, root)
     authored, places = anchored_elements(page_steps) if many and settings.index != "headings" else ([], frozenset())
-    written = _written_title(tags)
+    prerequisites = LIST_SEPARATOR.split(meta.get("prerequisites", ""))
+    full_title = one_line(first["title"].get_text()) if "title" in first else ""
+    written = concept_name(SITE_SUFFIX.sub("", full_title)) or concept_name(full_title)
     content, left_out = main_content(page_steps, settings, authored, written)
     elements, lead = sections_of(content, authored, first_of_duplicates(tags, ids), settings, written)
-    base = next((attribute(tag, "href").strip() for tag in tags if tag.name == "base" and "href" in tag.attrs), "")
-    outline = Outline(elements, page_steps[0].tag, lead, base)
-    outline.read(content[1:])
+    base = attribute(first["base"], "href").strip() if "base" in first else ""
+    outline = Outline(elements, page_steps[0].tag, lead, base).read(content[1:])
     regions = {each.anchor: outline.regions[id(each.element)] for each in elements}
     added = add_small_sections(elements, regions)
     dropped: defaultdict[str | None, list[AnchoredElement]] = defaultdict(list)
@@ -104,19 +97,18 @@ def read_page(
         raise UnreadablePage(coded("page.many_headings", count=len(kept), most=most_explanations))
     explanations = _explanations(elements, kept, regions)
     counting = counting_numbers(outline.titles) | counting_numbers([each.title for each in explanations])
-    if counting:
-        explanations = tuple(_without_numbering(each, counting) for each in explanations)
+    explanations = tuple(_without_numbering(each, counting) for each in explanations) if counting else explanations
     explanations = with_links(elements, with_parents(explanations))
     return Page(
-        title=without_numbering(_title(tags, outline), counting),
+        title=without_numbering(_title(written, outline.page_titles), counting),
         explanations=explanations,
         category=_label(meta.get("category")),
         level=_label(meta.get("level")),
-        prerequisites=_listed(meta.get("prerequisites", "")),
+        prerequisites=tuple(dict.fromkeys(filter(None, map(_label, prerequisites))))[:MOST_PREREQUISITES],
         ids=ids,
         links=_links(tags),
         unnamed_boxes=unnamed_boxes(root, page_steps, authored, box_selectors),
-        language=_language(tags),
+        language=one_line(attribute(first["html"], "lang"))[:LONGEST_LANGUAGE] or None if "html" in first else None,
         by_headings=not authored,
         places=places,
         unanchored_headings=() if authored else unanchored_headings(kept, explanations),
@@ -177,23 +169,14 @@ def _explanations(
 def _without_numbering(explanation: Explanation, counting: frozenset[Number]) -> Explanation:
     title = without_numbering(explanation.title, counting)
     headings = tuple(without_numbering(heading, counting) for heading in explanation.headings)
-    if (title, headings) == (explanation.title, explanation.headings):
-        return explanation
     return replace(explanation, title=title, headings=headings)
 
 
-def _title(tags: Sequence[Tag], outline: Outline) -> str:
+def _title(written: str, headings: Sequence[str]) -> str:
     """Returns the only heading of rank 1; of several the one that `<title>` names, or else `<title>`."""
-    written, headings = _written_title(tags), outline.page_titles
     if len(headings) == 1 or not written:
         return headings[0] if headings else written
     return next((heading for heading in headings if heading in written), written)
-
-
-def _written_title(tags: Sequence[Tag]) -> str:
-    element = next((tag for tag in tags if tag.name == "title"), None)
-    written = one_line(element.get_text()) if element is not None else ""
-    return concept_name(SITE_SUFFIX.sub("", written)) or concept_name(written)
 
 
 def _meta(tags: Sequence[Tag]) -> tuple[dict[str, str], dict[str, str]]:
@@ -205,25 +188,13 @@ def _meta(tags: Sequence[Tag]) -> tuple[dict[str, str], dict[str, str]]:
     general: dict[str, str] = {}
     for tag in (tag for tag in tags if tag.name == "meta"):
         name = (attribute(tag, "name") or attribute(tag, "property")).strip().lower()
-        value = one_line(attribute(tag, "content"))
-        if value:
-            target = own if name.startswith("sakuin:") else general
-            target.setdefault(name.removeprefix("sakuin:"), value)
+        if value := one_line(attribute(tag, "content")):
+            (own if name.startswith("sakuin:") else general).setdefault(name.removeprefix("sakuin:"), value)
     return general | own, own
 
 
-def _language(tags: Sequence[Tag]) -> str | None:
-    html = next((tag for tag in tags if tag.name == "html"), None)
-    return one_line(attribute(html, "lang"))[:LONGEST_LANGUAGE] or None if html is not None else None
-
-
 def _label(text: str | None) -> str | None:
-    return text[:LONGEST_LABEL].rstrip() if text else None
-
-
-def _listed(text: str) -> tuple[str, ...]:
-    items = dict.fromkeys(item.strip()[:LONGEST_LABEL] for item in LIST_SEPARATOR.split(text) if item.strip())
-    return tuple(items)[:MOST_PREREQUISITES]
+    return (text or "").strip()[:LONGEST_LABEL].rstrip() or None
 
 
 def _links(tags: Sequence[Tag]) -> tuple[str, ...]:

@@ -43,13 +43,14 @@ def books(
             reason = "menu" if tag.name == "nav" else "form" if tag.name in FORM else "hidden"
             reasons[reason] += _count(tag.strings)
     headings = {heading for each in kept for heading in each.headings}
-    lost, not_searched = [], 0
-    for reason, sections in ((reason or "", sections) for reason, sections in dropped.items()):
+    lost: list[str] = []
+    not_searched = 0
+    for why, sections in dropped.items():
         texts = [without_places(regions[each.anchor].prose.text()) for each in sections]
-        if not reason:
+        if not why:
             lost = texts = [text.strip() for text in texts if WORD.search(text) and not _names(text) & headings]
         not_searched += _count(texts)
-        reasons[reason] += _count(texts)
+        reasons[why or ""] += _count(texts)
     searched = _count(step.text for step in content if step.kind == "text") - not_searched
     return Words(max(0, searched), reasons.pop("", 0), {**+reasons}, tuple(lost[:MOST_LOST]))
 

@@ -16,7 +16,6 @@ from bs4 import Tag
 from bs4.element import NavigableString
 
 from sakuin.knowledge.reading.anchors import AnchoredElement
-from sakuin.knowledge.reading.inline import is_inline
 from sakuin.knowledge.reading.parsing import attribute, written_names
 from sakuin.knowledge.reading.rules import names, pattern
 from sakuin.knowledge.reading.sections.admonitions import admonition_type
@@ -60,42 +59,30 @@ def _leads_away(heading: Tag) -> bool:
     return is_of_site and not href.startswith(("#", "//")) and href != ""
 
 
-FURNITURE_TAGS, PANELS = frozenset({"footer", "aside"}), frozenset({"details", "form", "fieldset"})
+TAGS = frozenset({"footer", "aside"})
+PANELS = frozenset({"details", "form", "fieldset"})
 # All other elements without an attribute are content.
-LOOKED_AT = FURNITURE_TAGS | PANELS | {"button", "header", "article", "li"}
-PARTS = frozenset({"main", "article", "h1", "body", "header"})
-# The fields of a form; the parents of links that are parts of lists, tables and titles.
-FIELDS = frozenset({"input", "select", "textarea"})
-ITEMS = frozenset({"li", "td", "th", "dt", "dd", *HEADINGS})
+LOOKED_AT = TAGS | PANELS | {"button", "header", "article", "li"}
+PARTS = frozenset({"main", "article", "h1", "body"})
+FIELDS = ["input", "select", "textarea"]
 # In the footer of a post, they say when and by whom it was written.
 DATELINE = frozenset({"time", "address", "abbr"})
+# The parents of links that are parts of lists, tables and titles.
+ITEMS = frozenset({"li", "td", "th", "dt", "dd", *HEADINGS})
+NOTE_TAGS, CODE_TAGS = frozenset({"p", "li", "div", "math"}), frozenset({"pre", "table"})
 
-FURNITURE_CLASSES, FURNITURE_NAME = names("furniture_classes"), pattern("furniture_name")
-FURNITURE_IDS, FURNITURE_ROLES = names("furniture_ids"), names("furniture_roles")
-ROLES_OF_PAGE, TEXT_CLASSES = names("roles_of_page"), names("text_classes")
-ACCORDION, CREDIT, COUNT = pattern("accordion"), pattern("credit"), pattern("comment_count")
-TEMPLATE = pattern("template")
+CLASSES, CLASS_NAME, IDS = names("furniture_classes"), pattern("furniture_name"), names("furniture_ids")
+ROLES, ROLES_OF_PAGE, TEXT_CLASSES = names("furniture_roles"), names("roles_of_page"), names("text_classes")
+ACCORDION, COUNT, TEMPLATE = pattern("accordion"), pattern("comment_count"), pattern("template")
+CREDIT, SOURCE_LINK = pattern("credit"), pattern("source_link")
 SENTENCE = re.compile(r"[.!?](?=\s|$)|[。！？]")
 
 # So much of furniture is in links, and of an `aside` in the main content, which may say where something is from.
 LINKED, LINKED_NOTE = 0.5, 0.9
 # The only article is the content if it has at least this share of the text of a page without `main`.
 ARTICLE_SHARE = 0.5
-# What an element says is in its first steps.
+# What an element says is in its first steps. In characters: a label, an advertisement, settings and dates.
 MOST_LOOKED_AT, LONGEST_LABEL, LONGEST_AD, LONGEST_NOTICE = 300, 60, 20, 120
-# Words of a link that is repeated, and how often it is at least.
-LONGEST_REPEATED, FEWEST_REPEATED = 20, 5
-MOST_DATELINE_PARTS, LONGEST_DATELINE = 5, 120
-
-
-@dataclass(frozen=True, slots=True)
-class _Candidate:
-    """An element that may be the content: its steps are those from `start` to `end`, with `length` characters."""
-
-    tag: Tag
-    start: int
-    end: int
-    length: int
 
 
 def main_content(
@@ -108,80 +95,67 @@ def main_content(
     The content is the element that the settings name; otherwise `main`, or the only article, or the body. The header of
     a page belongs to it if it has the page's only h1.
     """
-    content, header = _content(_candidates(page_steps, settings, page_title), page_title)
-    first, last = (content.start, content.end) if content is not None else (0, len(page_steps))
-    is_whole = content is None or content.tag.name == "body"
+    content, header = _content(page_steps, settings, page_title)
+    is_whole = content is None or content.name == "body"
     element_ids = {id(each.element if each.shape == "element" else each.element.parent) for each in authored}
-    repeated, credits = _repeated_links(page_steps), _credits(page_steps)
-    steps = [page_steps[0]]
+    kept = [page_steps[0]]
     left_out: defaultdict[str, list[str]] = defaultdict(list)
     reason = ""
-    skipped: Tag | None = None
-    inside: Tag | None = None  # the element of an author that is open
+    in_content = content is None
+    skipped = inside = in_header = None  # the elements that are open: furniture, of an author, the header
     articles = 0  # that are open
-    for place, step in enumerate(page_steps[1:-1], 1):
-        is_header = header is not None and header.start <= place <= header.end
-        is_content = is_header or first < place < last
-        if inside is None and step.kind == "open" and id(step.tag) in element_ids:
-            inside = step.tag
-        elif is_content and skipped is None and inside is None and step.kind == "open":
-            of_page = is_whole and not articles and not is_header
-            is_named = id(step.tag) in settings.left_out or id(step.tag) in repeated
-            is_credit = of_page and id(step.tag) in credits
-            if is_named or is_credit or _is_furniture(step.tag, page_title, of_page=of_page):
-                skipped, reason = step.tag, _reason(step.tag, settings)
-        if is_content and step.kind != "text" and step.tag.name == "article":
-            articles += 1 if step.kind == "open" else -1
+    for step in page_steps[1:-1]:
+        tag, is_open, is_close = step.tag, step.kind == "open", step.kind == "close"
+        in_header = tag if is_open and tag is header else in_header
+        in_content = in_content and not (is_close and tag is content)
+        is_content = in_content or in_header is not None
+        if is_open and inside is None and id(tag) in element_ids:
+            inside = tag
+        elif is_open and is_content and skipped is None and inside is None:
+            of_page = is_whole and not articles and in_header is None
+            if id(tag) in settings.left_out or _is_furniture(tag, page_title, of_page=of_page):
+                skipped, reason = tag, _reason(tag, settings)
+        if is_content and tag.name == "article":
+            articles += is_open - is_close
         if inside is not None or (is_content and skipped is None):
-            steps.append(step)
-        elif is_content and step.kind == "text":
+            kept.append(step)
+        elif is_content and step.text:
             left_out[reason].append(step.text)
-        if step.kind == "close":
-            inside = None if step.tag is inside else inside
-            skipped = None if step.tag is skipped else skipped
-    return steps, left_out
+        in_content = in_content or (is_open and tag is content)
+        if is_close:
+            skipped, inside, in_header = (None if tag is each else each for each in (skipped, inside, in_header))
+    return kept, left_out
 
 
 def _reason(tag: Tag, settings: PageSettings) -> str:
     if id(tag) in settings.left_out:
         return "setting"
-    return "form" if tag.name == "button" else "menu" if _is_linked(tag) else "furniture"
+    return "form" if tag.name == "button" else "menu" if _beginning(tag).is_linked() else "furniture"
 
 
-def _content(found: Mapping[str, Sequence[_Candidate]], page_title: str) -> tuple[_Candidate | None, _Candidate | None]:
+def _content(page_steps: Sequence[Step], settings: PageSettings, page_title: str) -> tuple[Tag | None, Tag | None]:
     """Returns the content, None for the whole page, and the header with the heading of the page."""
-    if found["chosen"]:
-        return found["chosen"][0], None
-    around = next((found[kind][0] for kind in ("main", "body") if found[kind]), None)
-    articles = [each for each in found["article"] if around is None or around.start < each.start < around.end]
-    outer = [each for each in articles if not any(other.start < each.start < other.end for other in articles)]
-    if not found["main"] and len(outer) == 1 and (around is None or outer[0].length >= ARTICLE_SHARE * around.length):
-        around = outer[0]
-    headings = found["h1"]
-    is_of_page = len(headings) == 1 or (headings and one_line(headings[0].tag.get_text()) == page_title)
-    headers = [each for each in found["header"] if is_of_page and each.start < headings[0].start < each.end]
-    return around, headers[0] if headers else None
-
-
-def _candidates(page_steps: Sequence[Step], settings: PageSettings, page_title: str) -> dict[str, list[_Candidate]]:
-    """Returns the elements of each kind, in page order."""
-    found: dict[str, list[_Candidate]] = {kind: [] for kind in ("chosen", "main", "article", "body", "header", "h1")}
-    opened: list[tuple[Tag, str, int, int]] = []
-    length = 0
-    for place, step in enumerate(page_steps):
-        if step.kind == "text":
-            length += len(step.text)
-        elif step.kind == "open":
-            tag = step.tag
-            kind = "chosen" if id(tag) in settings.content else ""
-            if not kind and (tag.name in PARTS or "role" in tag.attrs):
-                kind = _kind(tag, page_title)
-            if kind:
-                opened.append((step.tag, kind, place, length))
-        elif opened and opened[-1][0] is step.tag:
-            tag, kind, start, before = opened.pop()
-            found[kind].append(_Candidate(tag, start, place, length - before))
-    return {kind: sorted(each, key=lambda candidate: candidate.start) for kind, each in found.items()}
+    parts: defaultdict[str, list[Tag]] = defaultdict(list)
+    article: Tag | None = None  # that is open
+    length = before = longest = 0
+    for step in page_steps:
+        tag = step.tag
+        length += len(step.text)
+        if step.kind == "open" and (id(tag) in settings.content or tag.name in PARTS or "role" in tag.attrs):
+            kind = "chosen" if id(tag) in settings.content else _kind(tag, page_title)
+            if kind != "article" or article is None:
+                parts[kind].append(tag)
+                article, before = (tag, length) if kind == "article" else (article, before)
+        elif step.kind == "close" and tag is article:
+            article, longest = None, length - before
+    if parts["chosen"]:
+        return parts["chosen"][0], None
+    is_article = len(parts["article"]) == 1 and not parts["main"] and longest >= ARTICLE_SHARE * length
+    content = next(iter(parts["article"] if is_article else parts["main"] + parts["body"]), None)
+    headings = parts["h1"]
+    is_of_page = len(headings) == 1 or (headings and one_line(headings[0].get_text()) == page_title)
+    headers = [around for around in headings[0].parents if around.name == "header"] if is_of_page else []
+    return content, headers[-1] if headers else None
 
 
 def _kind(tag: Tag, page_title: str) -> str:
@@ -190,84 +164,103 @@ def _kind(tag: Tag, page_title: str) -> str:
         return "main"
     if tag.name == "article" or role == "article":
         return "" if is_teaser(tag, page_title) else "article"
-    if tag.name == "h1":
-        return "" if _leads_away(tag) else "h1"
-    return tag.name if tag.name in ("body", "header") else ""
+    return tag.name if tag.name == "body" or (tag.name == "h1" and not _leads_away(tag)) else ""
+
+
+@dataclass(frozen=True, slots=True)
+class _Beginning:
+    """What the first steps of an element have: their text, the lengths of all words and of those in links, elements."""
+
+    text: str
+    length: int
+    linked: int
+    tags: Mapping[str, Tag]
+
+    def is_label(self, longest: int = LONGEST_LABEL) -> bool:
+        """Returns whether an element has only few words, and no sentence, code or table."""
+        return len(self.text) <= longest and not SENTENCE.search(self.text) and self.tags.keys().isdisjoint(CODE_TAGS)
+
+    def is_linked(self, share: float = LINKED) -> bool:
+        """Returns whether so much of a text is in links and buttons."""
+        return self.linked >= share * self.length
+
+    @property
+    def is_discussion(self) -> bool:
+        """Whether readers write in an element: it has a form, or its heading counts what they wrote."""
+        heading = next((inner for name, inner in self.tags.items() if name in HEADINGS), None)
+        is_counted = heading is not None and COUNT.fullmatch(one_line(heading.get_text())) is not None
+        return is_counted or "form" in self.tags or "time" in self.tags
+
+
+def _beginning(tag: Tag) -> _Beginning:
+    tags: dict[str, Tag] = {}
+    texts: list[str] = []
+    linked = 0
+    link: Tag | None = None
+    for step in islice(steps(tag), MOST_LOOKED_AT):
+        if step.kind == "text":
+            texts.append(step.text.strip())
+            linked += len(texts[-1]) if link is not None else 0
+        elif step.kind == "open":
+            tags.setdefault(step.tag.name, step.tag)
+            link = step.tag if link is None and step.tag.name in ("a", "button") else link
+        elif step.tag is link:
+            link = None
+    return _Beginning(one_line(" ".join(texts)), sum(map(len, texts)), linked, tags)
 
 
 def _is_furniture(tag: Tag, page_title: str, *, of_page: bool) -> bool:
     """Returns whether an element is no content. `of_page`: it is neither in `main` nor in an article."""
-    if not tag.attrs and tag.name not in LOOKED_AT:
-        return _is_dateline(tag)
+    name, around = tag.name, tag.parent
+    if _is_dateline(tag):
+        return True
+    if not tag.attrs and name not in LOOKED_AT:
+        return False
+    if name == "a" and _is_source_link(tag):
+        return True
     role = attribute(tag, "role").lower()
-    if tag.name == "button" or role == "button":
+    if name == "button" or role == "button":
         return _is_control(tag)
-    if tag.name in FURNITURE_TAGS or (of_page and tag.name == "header"):
-        is_source = tag.parent is not None and tag.parent.name == "blockquote"
-        if (
-            is_source
-            or not TEXT_CLASSES.isdisjoint(attribute(tag, "class").lower().split())
-            or admonition_type(tag) is not None
-        ):
+    names = written_names(tag).lower()
+    if name in TAGS or (of_page and name == "header"):
+        is_source = around is not None and around.name == "blockquote"
+        if is_source or not TEXT_CLASSES.isdisjoint(names.split()) or admonition_type(tag) is not None:
             return False
-        if tag.name == "footer" and any(step.tag.name in DATELINE for step in islice(steps(tag), MOST_LOOKED_AT)):
+        beginning = _beginning(tag)
+        if name == "footer" and not DATELINE.isdisjoint(beginning.tags):
             return True
-        longest = LONGEST_AD if tag.name == "aside" else LONGEST_LABEL
-        is_ad = _is_label(tag, longest=longest) or _is_linked(tag, share=LINKED_NOTE)
-        return not _is_note(tag) and (is_ad or (of_page and tag.name != "aside") or (of_page and _is_linked(tag)))
-    if is_teaser(tag, page_title) or _is_dateline(tag) or _is_language(tag):
+        # An author wrote an `aside` that has blocks or a formula, if no theme gave it a class or role.
+        is_note = name == "aside" and not {"class", "role"} & tag.attrs.keys() and NOTE_TAGS & beginning.tags.keys()
+        is_ad = beginning.is_label(LONGEST_AD if name == "aside" else LONGEST_LABEL) or beginning.is_linked(LINKED_NOTE)
+        return not is_note and (is_ad or (of_page and (name != "aside" or beginning.is_linked())))
+    is_language = names == "lang" and around is not None and "language-" in attribute(around, "class")  # of VitePress
+    if is_language or is_teaser(tag, page_title) or role in ROLES or (of_page and role in ROLES_OF_PAGE):
         return True
-    has_fields = of_page and tag.name in PANELS and tag.find(list(FIELDS)) is not None
-    if has_fields and _is_label(tag, longest=LONGEST_NOTICE):  # settings of the page
+    has_fields = of_page and name in PANELS and tag.find(FIELDS) is not None
+    if has_fields and _beginning(tag).is_label(LONGEST_NOTICE):  # settings of the page
         return True
-    if role in FURNITURE_ROLES or (of_page and role in ROLES_OF_PAGE):
-        return True
-    is_named = _is_named(written_names(tag).lower())
-    is_named |= attribute(tag, "id").lower() in FURNITURE_IDS and tag.name not in HEADINGS
-    return is_named and admonition_type(tag) is None and (_is_label(tag) or _is_linked(tag) or _is_discussion(tag))
+    is_named = _is_named(names) or (attribute(tag, "id").lower() in IDS and name not in HEADINGS)
+    if not is_named or admonition_type(tag) is not None:
+        return False
+    beginning = _beginning(tag)
+    is_credit = CREDIT.match(beginning.text) is not None
+    return is_credit or beginning.is_label() or beginning.is_linked() or beginning.is_discussion
 
 
 @lru_cache(maxsize=4096)
-def _is_named(written: str) -> bool:
+def _is_named(names: str) -> bool:
     """Returns whether the value of a `class` names furniture."""
-    return not FURNITURE_CLASSES.isdisjoint(written.split()) or FURNITURE_NAME.search(written) is not None
+    return not CLASSES.isdisjoint(names.split()) or CLASS_NAME.search(names) is not None
 
 
-def _credits(page_steps: Sequence[Step]) -> set[int]:
-    """Returns the ids of lines at the end of a page that say which program made it."""
-    tags = [step.tag for step in page_steps[-MOST_STEPS:] if step.kind == "text" and CREDIT.match(step.text)]
-    return {id(tag) for tag in tags if len(one_line(tag.get_text())) <= LONGEST_NOTICE}
-
-
-def _repeated_links(page_steps: Sequence[Step]) -> set[int]:
-    """Returns the ids of links that stand alone, outside of lists and tables, with the same words again and again.
-
-    They lead from each part of a page to another page of the site, such as its source.
-    """
-    links: defaultdict[str, list[Tag]] = defaultdict(list)
-    for tag in (step.tag for step in page_steps if step.kind == "open" and step.tag.name == "a"):
-        text = tag.contents[0] if len(tag.contents) == 1 else None
-        is_of_site = ":" not in attribute(tag, "href").partition("/")[0]
-        if isinstance(text, NavigableString) and len(text) <= LONGEST_REPEATED and is_of_site and _is_alone(tag):
-            links[text].append(tag)
-    return {
-        id(tag)
-        for tags in links.values()
-        if len({attribute(tag, "href") for tag in tags}) >= FEWEST_REPEATED
-        for tag in tags
-    }
-
-
-def _is_alone(link: Tag) -> bool:
-    if link.parent is None or link.parent.name in ITEMS:
+def _is_source_link(tag: Tag) -> bool:
+    """Returns whether a link alone leads from a part of a page to its source, on another page of the site."""
+    text = tag.contents[0] if len(tag.contents) == 1 else None
+    if not isinstance(text, NavigableString) or not SOURCE_LINK.fullmatch(text) or ":" in attribute(tag, "href"):
         return False
-    for siblings in (link.previous_siblings, link.next_siblings):
-        beside = next((other for other in siblings if str(other).strip()), None)
-        if isinstance(beside, NavigableString):
-            return False
-        if isinstance(beside, Tag) and beside.name != "a" and is_inline(beside):
-            return False
-    return True
+    beside = (tag.previous_sibling, tag.next_sibling)
+    is_alone = not any(isinstance(other, NavigableString) and other.strip() for other in beside)
+    return is_alone and (tag.parent is None or tag.parent.name not in ITEMS)
 
 
 def _is_control(tag: Tag) -> bool:
@@ -281,68 +274,14 @@ def _is_control(tag: Tag) -> bool:
     return not any(isinstance(child, NavigableString) for child in around)
 
 
-def _is_label(tag: Tag, *, longest: int = LONGEST_LABEL) -> bool:
-    """Returns whether an element has only few words, and no sentence, code or table."""
-    inside = list(islice(steps(tag), MOST_LOOKED_AT))
-    if any(step.tag.name in ("pre", "table") for step in inside):
-        return False
-    text = one_line(" ".join(step.text for step in inside))
-    return len(text) <= longest and SENTENCE.search(text) is None
-
-
-def _is_linked(tag: Tag, *, share: float = LINKED) -> bool:
-    """Returns whether so much of a text is in links and buttons."""
-    linked = written = 0
-    link: Tag | None = None
-    for step in islice(steps(tag), MOST_LOOKED_AT):
-        if step.kind == "text":
-            written += len(step.text.strip())
-            linked += len(step.text.strip()) if link is not None else 0
-        elif step.kind == "open" and link is None and step.tag.name in ("a", "button"):
-            link = step.tag
-        elif step.kind == "close" and step.tag is link:
-            link = None
-    return linked >= share * written
-
-
-def _is_discussion(tag: Tag) -> bool:
-    """Returns whether readers write in an element: it has a form, or its heading counts what they wrote."""
-    inside = [step.tag for step in islice(steps(tag), MOST_LOOKED_AT) if step.kind == "open"]
-    heading = next((inner for inner in inside if inner.name in HEADINGS), None)
-    is_counted = heading is not None and COUNT.fullmatch(one_line(heading.get_text())) is not None
-    return is_counted or any(inner.name in ("form", "time") for inner in inside)
-
-
-def _is_language(tag: Tag) -> bool:
-    """Returns whether an element names the language of the code after it, as VitePress does."""
-    return (
-        attribute(tag, "class") == "lang" and tag.parent is not None and "language-" in attribute(tag.parent, "class")
-    )
-
-
-def _is_note(tag: Tag) -> bool:
-    """Returns whether an author wrote an `aside`: it has blocks or a formula, and no theme gave it a class or role."""
-    if tag.name != "aside" or "class" in tag.attrs or "role" in tag.attrs:
-        return False
-    inside = islice(steps(tag), HEADING_STEPS)
-    return any(step.tag.name in ("p", "li", "div") for step in inside) or tag.find("math", recursive=False) is not None
-
-
 def _is_dateline(tag: Tag) -> bool:
-    """Returns whether an element has the date of an article, as "May 3 · One min read".
+    """Returns whether an element says when and by whom an article was written, as "May 3 · One min read".
 
     It is in the header of the article, or a group of WordPress's blocks.
     """
-    in_header = tag.parent is not None and tag.parent.name == "header" and tag.name not in HEADINGS
-    in_block = tag.name == "div" and "wp-block-group" in attribute(tag, "class")
-    if not in_header and not in_block:
+    in_header = tag.parent is not None and tag.parent.name == "header"
+    if tag.name in HEADINGS or not (in_header or "wp-block-group" in attribute(tag, "class")):
         return False
-    parts = [child for child in islice(tag.children, MOST_DATELINE_PARTS) if isinstance(child, Tag)]
-    if in_header and any(part.name == "time" for part in parts):
-        return True
-    return (
-        in_block
-        and any("wp-block-post-date" in attribute(part, "class") for part in parts)
-        and len(tag.get_text()) <= LONGEST_DATELINE
-        and tag.find(list(HEADINGS)) is None
-    )
+    beginning = _beginning(tag)
+    is_short = len(beginning.text) <= LONGEST_NOTICE and HEADINGS.keys().isdisjoint(beginning.tags)
+    return is_short and "time" in beginning.tags
