@@ -57,7 +57,7 @@ class Layout:
     def _is_laid_out(self) -> bool:
         return not self._rows and bool(self._tables) and self._tables[-1].is_layout
 
-    def enter(self, tag: Tag, prose: Prose | None, *, is_own: bool, in_code: bool) -> None:
+    def enter(self, tag: Tag, prose: Prose, *, is_own: bool, in_code: bool) -> None:
         """Enters an element. `prose` is that of the region around it.
 
         `is_own`: there is no mark for the element, since it is the region's or another one's.
@@ -66,11 +66,11 @@ class Layout:
         if name in PLAIN and not tag.attrs:
             return
         if is_inline(tag):
-            if name in CELLS and self._is_laid_out and prose is not None:
+            if name in CELLS and self._is_laid_out:
                 prose.add_break(self._prefix(prose))
-            elif name in CELLS and self._rows and prose is not None:
+            elif name in CELLS and self._rows:
                 self._enter_cell(tag, prose)
-            elif not in_code and prose is not None:
+            elif not in_code:
                 _enter_inline(tag, prose)
             return
         if name in ("ol", "ul"):
@@ -79,44 +79,42 @@ class Layout:
             # What a table contains is looked for in so many levels only, so that the time stays linear.
             may_be_layout = not self._rows and len(self._tables) < MOST_LEVELS
             self._tables.append(_Table(is_layout=may_be_layout and _is_layout(tag)))
-        elif name == "tr" and not self._is_laid_out:
+        is_row = name == "tr" and not self._is_laid_out
+        if is_row:
             self._rows.append(self._tables[-1] if self._tables else _Table())
             self._rows[-1].column = 0
-        if prose is not None and not in_code:
+        if not in_code:
             self._break(prose, is_row=name == "tr")
-            if name == "tr" and not self._is_laid_out:
+            if is_row:
                 prose.lead(self._prefix(prose) + self._row_mark(tag))
-        elif prose is not None and name == "br":
+        elif name == "br":
             prose.add("\n")
         if name in HEADINGS and self.heading is None:
             self.heading = tag
         if name in MARKED and not self._rows:
             lead, level = self._marks(tag, is_own=is_own)
-            begin = self._prefix(prose) if prose is not None else ""
+            begin = self._prefix(prose)
             if level and len(self._levels) < MOST_LEVELS:
                 self._levels.append((tag, level))
-            if prose is not None and not in_code and lead:
+            if not in_code and lead:
                 prose.lead(begin + LEAD + lead)
-            elif prose is not None and level:
+            elif level:
                 prose.add_break(self._prefix(prose))
 
-    def leave(self, tag: Tag, prose: Prose | None, *, in_code: bool) -> None:
+    def leave(self, tag: Tag, prose: Prose, *, in_code: bool) -> None:
         name = tag.name
         if name in PLAIN and not tag.attrs:
             return
         if is_inline(tag):
-            if name in CELLS and self._rows and prose is not None:
+            if name in CELLS and self._rows:
                 self._fill(prose, self._rows[-1].wide)
                 self._rows[-1].wide = 0
-            elif not in_code and prose is not None:
-                _leave_inline(tag, prose)
-                if MARKER_CLASS in attribute(tag, "class"):
-                    prose.join_next()
-            elif in_code and prose is not None and is_line(tag):
+            elif in_code and is_line(tag):
                 prose.end_line()
+            elif not in_code:
+                _leave_inline(tag, prose)
             return
-        if self.heading is tag:
-            self.heading = None
+        self.heading = None if self.heading is tag else self.heading
         if self._levels and self._levels[-1][0] is tag:
             self._levels.pop()
         if name in ("ol", "ul") and self._lists:
@@ -126,11 +124,8 @@ class Layout:
         elif name in ("thead", "tbody", "tfoot") and self._tables:
             self._tables[-1].spans.clear()
         elif name == "tr" and self._rows:
-            if prose is not None:
-                self._fill_spanned(prose)
+            self._fill_spanned(prose)
             self._rows.pop()
-        if prose is None:
-            return
         if name == "tr" or (name in ("li", "dd") and not self._rows):
             prose.lead("")
         if not in_code:
@@ -139,7 +134,7 @@ class Layout:
             prose.add_break()
 
     def _prefix(self, prose: Prose) -> str:
-        return "".join(level for _, level in self._levels[prose.depth :]) if self._levels else ""
+        return "".join(level for _, level in self._levels[prose.depth :])
 
     def _break(self, prose: Prose, *, is_row: bool) -> None:
         if (self._rows and not is_row) or self.heading is not None:
@@ -213,10 +208,10 @@ def _enter_inline(tag: Tag, prose: Prose) -> None:
 
 
 def _leave_inline(tag: Tag, prose: Prose) -> None:
-    if is_struck(tag):
-        prose.close(STRIKE + GAP)
-    elif mark := marks_of(tag)[1]:
+    if mark := STRIKE + GAP if is_struck(tag) else marks_of(tag)[1]:
         prose.close(mark)
+    if MARKER_CLASS in attribute(tag, "class"):
+        prose.join_next()
 
 
 def _number(tag: Tag, name: str) -> int:

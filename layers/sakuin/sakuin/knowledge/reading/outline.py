@@ -78,8 +78,8 @@ class OpenRegion:
     tag: Tag
     rank: int | None = None
     is_term: bool = False
-    started: bool = False
     is_authored: bool = False
+    started: bool = False
 
 
 class Outline:
@@ -91,23 +91,22 @@ class Outline:
     """
 
     def __init__(self, found: Sequence[AnchoredElement], root: Tag, lead: Tag, base: str = "") -> None:
-        self.regions: dict[int, Region] = {}
         self.titles: list[str] = []
         self.page_titles: list[str] = []
-        self._found = {id(section.element): section for section in found}
-        self._places = {id(section.element): place for place, section in enumerate(found)}
+        self._found = {id(section.element): (place, section) for place, section in enumerate(found)}
         self._lead = lead
         self._open: list[OpenRegion] = [OpenRegion(Region(Prose(), (), None), root, rank=LEAD_RANK)]
-        self.regions[id(lead)] = self._open[0].region
+        self.regions = {id(lead): self._open[0].region}
         self._headings: list[tuple[int, str, int]] = []  # rank, title, serial number
         self._marks: list[int] = []  # the serial number at which each open section began
         self._serial = 0
+        # Elements that are open: furniture, code, the title of a section, a link, and the text that has its address.
         self._muted: Tag | None = None
         self._pre: Tag | None = None
         self._code: Tag | None = None
         self._title: Tag | None = None
         self._link: Tag | None = None
-        self._linked: Prose | None = None  # the text that the open link is in, if it has an address
+        self._linked: Prose | None = None
         self._base = base
         self._layout = Layout()
 
@@ -124,9 +123,9 @@ class Outline:
 
     def _enter(self, tag: Tag) -> None:
         rank = HEADINGS.get(tag.name)
-        element = self._found.get(id(tag))
+        _, element = self._found.get(id(tag), (0, None))
         if rank is not None or tag.name == "dt":
-            self._end_runs(tag, rank)
+            self._end_runs(tag, rank, element)
         if element is not None or tag.name in SECTIONS:
             self._marks.append(self._serial)
         last = self._open[-1]
@@ -134,28 +133,26 @@ class Outline:
         self._layout.enter(tag, last.region.prose, is_own=is_own, in_code=self._pre is not None)
         if element is not None and id(tag) != id(self._lead):
             self._begin(element, rank)
-            self._open[-1].region.prose.depth = self._layout.depth
         if self._pre is None and tag.name in MAY_BE_CODE and is_code_block(tag):
             self._pre = tag
         if tag.name == "code" and self._code is None and "math" not in classes(tag):
             self._code = tag
+        prose = self._open[-1].region.prose
         if self._pre is not None and (tag is self._pre or element is not None):
-            self._open[-1].region.prose.begin_code(language_of(self._pre))
+            prose.begin_code(language_of(self._pre))
         if self._title is None and element is not None and element.shape != "element":
             self._title = tag
         if self._link is None and tag.name == "a" and attribute(tag, "href"):
             self._link = tag
-            others = (self._title, self._code, self._pre, self._muted, self._layout.heading)
-            if all(each is None for each in others) and (address := address_of(tag, self._base)):
-                self._linked = self._open[-1].region.prose
-                self._linked.open_link(address)
+            around = (self._title, self._code, self._pre, self._muted, self._layout.heading)
+            if around == (None,) * len(around) and (address := address_of(tag, self._base)):
+                self._linked = prose
+                prose.open_link(address)
         if rank is not None:
-            self._note_heading(tag, rank)
-        if self._muted is not None:
-            return
-        if self._pre is not None:
+            self._note_heading(tag, rank, element)
+        if self._muted is None and self._pre is not None:
             self._muted = tag if tag.name == "button" else None
-        elif tag.name == "a":
+        elif self._muted is None and tag.name == "a":
             self._note_link(tag)
 
     def _leave(self, tag: Tag) -> None:
@@ -183,12 +180,11 @@ class Outline:
                 self._headings = [heading for heading in self._headings if heading[2] <= mark]
         self._layout.leave(tag, self._open[-1].region.prose, in_code=self._pre is not None)
 
-    def _end_runs(self, tag: Tag, rank: int | None) -> None:
+    def _end_runs(self, tag: Tag, rank: int | None, section: AnchoredElement | None) -> None:
         """Ends the regions of the headings and the term before a heading or a term."""
-        section = self._found.get(id(tag))
-        is_section = section is not None and section.shape == "heading"
         while len(self._open) > 1 and rank is not None:
             last = self._open[-1]
+            is_section = section is not None and section.shape == "heading"
             is_over = last.tag is section.scope if section is not None and is_section else rank <= (last.rank or 0)
             if last.rank is None or not is_over:
                 break
@@ -199,26 +195,18 @@ class Outline:
             if (section is not None and section.is_authored) or before is None or before.name != "dt":
                 self._open.pop()  # else another name of the same
 
-    def _begin(self, found: AnchoredElement, rank: int | None) -> None:
+    def _begin(self, section: AnchoredElement, rank: int | None) -> None:
         around = self._open[-1]
-        if found.is_authored and found.shape != "heading":
-            around.region.prose.add_mark(f"\ufddb{self._places[id(found.element)]}\ufddc")
         around.started = True
+        if section.is_authored and section.shape != "heading":
+            around.region.prose.add_mark(f"\ufddb{self._found[id(section.element)][0]}\ufddc")
         path = tuple(title for level, title, _ in self._headings if rank is None or level < rank)
-        region = Region(Prose(), path, around.region)
-        self.regions[id(found.element)] = region
-        self._open.append(
-            OpenRegion(
-                region,
-                found.scope or found.element,
-                rank=rank if found.shape == "heading" else None,
-                is_term=found.shape == "term",
-                is_authored=found.is_authored,
-            )
-        )
+        region = self.regions[id(section.element)] = Region(Prose(self._layout.depth), path, around.region)
+        rank = rank if section.shape == "heading" else None
+        scope = section.scope or section.element
+        self._open.append(OpenRegion(region, scope, rank, section.shape == "term", section.is_authored))
 
-    def _note_heading(self, tag: Tag, rank: int) -> None:
-        section = self._found.get(id(tag))
+    def _note_heading(self, tag: Tag, rank: int, section: AnchoredElement | None) -> None:
         title = section.title if section is not None and not section.is_authored else concept_name(words_of(tag))
         self._serial += 1
         self._headings = [heading for heading in self._headings if heading[0] < rank]
@@ -228,10 +216,9 @@ class Outline:
             self.page_titles += [title] * (rank == 1)
 
     def _note_link(self, tag: Tag) -> None:
-        fragment = fragment_of(tag)
+        fragment, last = fragment_of(tag), self._open[-1]
         if not fragment:
             return
-        last = self._open[-1]
         last.region.links.append(fragment)
         label = one_line("".join(step.text for step in islice(steps(tag), MOST_LABEL_STEPS)))
         # The link at a heading, such as ¶; in a box also one to its example.
@@ -289,7 +276,4 @@ def with_links(found: Sequence[AnchoredElement], explanations: Sequence[Explanat
         anchor = found[int(place[1])].anchor
         return linked(titles[anchor], f"#{anchor}") if anchor in titles else ""
 
-    return tuple(
-        replace(each, content=PLACE.sub(link, each.content)) if PLACE.search(each.content) else each
-        for each in explanations
-    )
+    return tuple(replace(each, content=PLACE.sub(link, each.content)) for each in explanations)

@@ -21,7 +21,6 @@ from sakuin.knowledge.reading.outline import Outline, Region, fragment_of, with_
 from sakuin.knowledge.reading.parsing import attribute, parsed, with_ruby_closed
 from sakuin.knowledge.reading.sections.anchors import (
     add_small_sections,
-    first_of_duplicates,
     section_title,
     sections_of,
     unanchored_headings,
@@ -32,7 +31,7 @@ from sakuin.knowledge.reading.sections.notes import put_notes_in_place
 from sakuin.knowledge.reading.sections.settings import PageSettings, page_settings
 from sakuin.knowledge.reading.titles import title_of, with_parents
 from sakuin.knowledge.reading.tree import reveal_panels, steps
-from sakuin.language.unicode_text import one_line
+from sakuin.language.unicode_text import nfc, one_line
 from sakuin.texts.catalogue import coded
 
 # Typical pages have a dozen. More explanations, or characters, take longer than the time limit of a message.
@@ -83,7 +82,8 @@ def read_page(
     full_title = one_line(first["title"].get_text()) if "title" in first else ""
     written = concept_name(SITE_SUFFIX.sub("", full_title)) or concept_name(full_title)
     content, left_out = main_content(page_steps, settings, authored, written)
-    elements, lead = sections_of(content, authored, first_of_duplicates(tags, ids), settings, written)
+    first_of = {nfc(attribute(tag, "id")): tag for tag in reversed(tags) if "id" in tag.attrs}
+    elements, lead = sections_of(content, authored, first_of, settings, written)
     base = attribute(first["base"], "href").strip() if "base" in first else ""
     outline = Outline(elements, page_steps[0].tag, lead, base).read(content[1:])
     regions = {each.anchor: outline.regions[id(each.element)] for each in elements}

@@ -38,8 +38,8 @@ AFTER_DECORATION = re.compile(r"[\w「『（(\\]")
 class Prose:
     """The growing text of one explanation. `depth` elements with marks were open before it: its lines lack those."""
 
-    def __init__(self) -> None:
-        self.depth = 0
+    def __init__(self, depth: int = 0) -> None:
+        self.depth = depth
         self._blocks: list[str] = []
         self._pieces: list[str] = []
         self._lead = ""

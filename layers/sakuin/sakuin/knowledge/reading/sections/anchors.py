@@ -5,14 +5,13 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice
-from typing import Literal
 
 from bs4 import Tag
 
 from sakuin.knowledge.markdown import without_code
 from sakuin.knowledge.names import LONGEST_ANCHOR, UNREACHABLE, is_anchor
 from sakuin.knowledge.page import ChunkType, Explanation
-from sakuin.knowledge.reading.anchors import INLINE, AnchoredElement, is_member
+from sakuin.knowledge.reading.anchors import INLINE, AnchoredElement, is_member, shape_of
 from sakuin.knowledge.reading.names import concept_name, shortened
 from sakuin.knowledge.reading.outline import LEAD_RANK, SECTIONS, Region
 from sakuin.knowledge.reading.parsing import attribute, classes
@@ -65,18 +64,17 @@ def sections_of(
     mark that browsers ignore, and a name. The lead, text in no section, belongs to the page's own heading if that is
     the first; otherwise it is a section named as the page.
     """
-    reader = _Reader(content_steps[0].tag, authored, first_of, settings)
-    reader.read(content_steps)
-    places = reader.found
-    headings = [each.element for each in places if each.shape == "heading"]
-    of_page = [heading for heading in headings if heading.name == "h1"]
-    title = next((each.title for each in places if of_page and each.element is of_page[0]), "")
-    is_of_page = len(of_page) == 1 and (title in page_title or not page_title)
-    if of_page and headings[0] is of_page[0] and (is_of_page or not reader.has_lead):
-        return places, of_page[0]
     root = content_steps[0].tag
+    reader = _Reader(root, authored, first_of, settings)
+    reader.read(content_steps)
+    sections = reader.sections
+    headings = [each for each in sections if each.shape == "heading"]
+    of_page = [each for each in headings if each.element.name == "h1"]
+    is_of_page = len(of_page) == 1 and (of_page[0].title in page_title or not page_title)
+    if of_page and headings[0] is of_page[0] and (is_of_page or not reader.has_lead):
+        return sections, of_page[0].element
     anchor = reader.name_of(page_title, "page", near="")
-    return [AnchoredElement(anchor, "definition", root, root, "element", root, page_title), *places], root
+    return [AnchoredElement(anchor, "definition", root, root, "element", root, page_title), *sections], root
 
 
 def section_title(section: AnchoredElement, content: str) -> str:
@@ -115,26 +113,12 @@ def add_small_sections(found: Sequence[AnchoredElement], regions: Mapping[str, R
     return added
 
 
-def unanchored_headings(found: Sequence[AnchoredElement], explanations: Sequence[Explanation]) -> tuple[str, ...]:
+def unanchored_headings(sections: Sequence[AnchoredElement], explanations: Sequence[Explanation]) -> tuple[str, ...]:
     """Returns the titles of the headings that no link can lead to. To the page's own heading the page's link leads."""
-    headings = [
-        (section, explanation.title)
-        for section, explanation in zip(found, explanations, strict=True)
-        if section.shape == "heading"
-    ]
-    first = headings[0][0] if headings and headings[0][0].element.name == "h1" else None
-    return tuple(title for section, title in headings if UNREACHABLE in section.anchor and section is not first)
-
-
-def first_of_duplicates(tags: Sequence[Tag], ids: Sequence[str]) -> dict[str, Tag]:
-    """Returns the first element of each id that several elements have: a link leads to that one."""
-    repeated = {name for name, times in Counter(ids).items() if times > 1}
-    first: dict[str, Tag] = {}
-    if repeated:
-        for tag in tags:
-            if "id" in tag.attrs and (name := nfc(attribute(tag, "id"))) in repeated:
-                first.setdefault(name, tag)
-    return first
+    pairs = zip(sections, explanations, strict=True)
+    headings = [(section, each.title) for section, each in pairs if section.shape == "heading"]
+    of_page = headings[:1] if headings and headings[0][0].element.name == "h1" else []
+    return tuple(title for section, title in headings[len(of_page) :] if UNREACHABLE in section.anchor)
 
 
 class _Reader:
@@ -143,7 +127,7 @@ class _Reader:
     def __init__(
         self, root: Tag, authored: Sequence[AnchoredElement], first_of: Mapping[str, Tag], settings: PageSettings
     ) -> None:
-        self.found: list[AnchoredElement] = []
+        self.sections: list[AnchoredElement] = []
         self.has_lead = False
         self._authored = {id(each.element): each for each in authored}
         self._first_of = first_of
@@ -168,7 +152,7 @@ class _Reader:
             elif text := step.text.strip():
                 self._open[-1].length += len(text)
                 self._before = ""
-                self.has_lead |= not self.found and self._title is None
+                self.has_lead |= not self.sections and self._title is None
 
     def name_of(self, title: str, otherwise: str, *, near: str) -> str:
         """Returns an anchor for what has none: links to it lead to the anchor `near` it, or to the page."""
@@ -188,7 +172,7 @@ class _Reader:
         in_authored = bool(self._boxes) and id(self._boxes[-1]) in self._authored
         if authored is not None and authored.shape == "element":
             self._boxes.append(tag)
-            self.found.append(authored)
+            self.sections.append(authored)
             self._last = authored.anchor
         elif self._title is not None:
             self._title.anchors += self._names(tag)
@@ -238,30 +222,23 @@ class _Reader:
         begin = (step.tag for step in islice(steps(tag), BOX_STEPS) if step.kind == "open")
         names = [name for inner in begin if inner is tag or inner.name in HEADINGS for name in self._names(inner)]
         anchor = self._usable(names) or self.name_of(title, chunk_type, near=self._last)
-        self.found.append(AnchoredElement(anchor, chunk_type, tag, tag, "element", tag, title))
+        self.sections.append(AnchoredElement(anchor, chunk_type, tag, tag, "element", tag, title))
 
     def _add_title(self, title: _Title) -> None:
         tag = title.tag
-        authored = self._authored.get(id(tag))
-        anchor = authored.anchor if authored is not None else self._usable(title.anchors)
+        section = self._authored.get(id(tag))
+        anchor = section.anchor if section is not None else self._usable(title.anchors)
         if tag.name == "dt" and not anchor:
             return
         name = _title(title_words(title.steps))
         if "sig" in classes(tag):
             name = _signature_title(name, anchor)
-        if anchor:
-            self._last = anchor
-        else:
-            anchor = self.name_of(name, "section", near=self._last)
+        self._last, anchor = anchor or self._last, anchor or self.name_of(name, "section", near=self._last)
         self._before = ""
-        shape: Literal["term", "heading"] = "heading"
-        if tag.name == "dt":
-            shape, self._term = "term", tag
-        if authored is not None:
-            self.found.append(replace(authored, scope=title.section, title=name))
-        else:
-            chunk_type = self._settings.types.get(id(tag)) or "definition"
-            self.found.append(AnchoredElement(anchor, chunk_type, tag, tag, shape, title.section, name))
+        self._term = tag if tag.name == "dt" else self._term
+        chunk_type = self._settings.types.get(id(tag)) or "definition"
+        section = section or AnchoredElement(anchor, chunk_type, tag, tag, shape_of(tag))
+        self.sections.append(replace(section, scope=title.section, title=name))
 
     def _names(self, tag: Tag) -> Iterator[str]:
         """Yields the names by which a link can lead to the element."""
@@ -272,11 +249,9 @@ class _Reader:
                     yield anchor
 
     def _usable(self, names: Sequence[str]) -> str:
-        for name in names:
-            if name and name not in self._taken:
-                self._taken.add(name)
-                return name
-        return ""
+        usable = next((name for name in names if name and name not in self._taken), "")
+        self._taken.add(usable)
+        return usable
 
 
 def _slug(title: str) -> str:
