@@ -3,7 +3,6 @@
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from itertools import islice
 from typing import NamedTuple
 
@@ -66,55 +65,33 @@ def boxes_without_id(
     """
     named = {id(anchored.element) for anchored in found}
     headed = {id(anchored.element.parent) for anchored in found if anchored.element.name in HEADINGS}
-    headings: list[_Open] = []
-    inside: list[_Open] = []
+    headings: list[tuple[int, bool]] = []  # ranks, and whether exercises are below them
+    inside: list[BoxWithoutId] = []
     named_around: Counter[str] = Counter()
     for step in page_steps:
+        tag = step.tag
+        if step.kind == "close" and inside and inside[-1].tag is tag:
+            named_around[inside.pop().kind] -= id(tag) in named
         if step.kind != "open":
-            if step.kind == "close" and inside and inside[-1].tag is step.tag:
-                named_around[inside.pop().kind] -= id(step.tag) in named
             continue
-        if not inside and (rank := HEADINGS.get(step.tag.name)):
-            headings = [*(outer for outer in headings if HEADINGS[outer.tag.name] < rank), _Open(step.tag)]
-        if (kind := kind_of(step.tag)) is None:
+        if not inside and (rank := HEADINGS.get(tag.name)):
+            is_exercise = _is_exercise_title(_first_words(tag, most=TITLE_STEPS))
+            headings = [*(outer for outer in headings if outer[0] < rank), (rank, is_exercise)]
+        if (kind := kind_of(tag)) is None:
             continue
-        if id(step.tag) in headed or type_of_anchor(attribute(step.tag, "id")):
-            named.add(id(step.tag))
-        inside.append(_Open(step.tag, kind))
-        if id(step.tag) not in named and not named_around[kind]:
-            yield BoxWithoutId(step.tag, kind, _is_exercise(inside, headings))
-        named_around[kind] += id(step.tag) in named
+        if id(tag) in headed or type_of_anchor(attribute(tag, "id")):
+            named.add(id(tag))
+        is_exercise = any(box.is_exercise for box in inside[-1:]) or any(is_above for _, is_above in headings)
+        box = BoxWithoutId(tag, kind, is_exercise or _says_exercise(tag))
+        inside.append(box)
+        if id(tag) not in named and not named_around[kind]:
+            yield box
+        named_around[kind] += id(tag) in named
 
 
-@dataclass(slots=True)
-class _Open:
-    """A box, or a heading, that applies to the boxes in or after it."""
-
-    tag: Tag
-    kind: str = ""
-    is_exercise: bool | None = None  # not known yet
-
-
-def _is_exercise(inside: Sequence[_Open], headings: Sequence[_Open]) -> bool:
-    """Returns whether the last of some open boxes is an exercise. Boxes inside one are parts of it."""
-    outer = False
-    for box in inside:
-        if box.is_exercise is None:
-            box.is_exercise = outer or _says_exercise(box.tag, headings)
-        outer = box.is_exercise
-    return outer
-
-
-def _says_exercise(tag: Tag, headings: Sequence[_Open]) -> bool:
-    if EXERCISE_CLASS.search(written_names(tag).lower()):
-        return True
-    return bool(EXERCISE_TITLE.search(_first_words(tag, most=TITLE_STEPS))) or any(map(_is_of_exercises, headings))
-
-
-def _is_of_exercises(heading: _Open) -> bool:
-    if heading.is_exercise is None:
-        heading.is_exercise = _is_exercise_title(_first_words(heading.tag, most=TITLE_STEPS))
-    return heading.is_exercise
+def _says_exercise(tag: Tag) -> bool:
+    words = _first_words(tag, most=TITLE_STEPS)
+    return bool(EXERCISE_CLASS.search(written_names(tag).lower()) or EXERCISE_TITLE.search(words))
 
 
 class BoxKinds:

@@ -15,7 +15,7 @@ from sakuin.language.unicode_text import nfc
 from sakuin.texts.catalogue import coded
 
 OPAQUE, OF_OTHER_NAMESPACES = names("opaque"), names("of_other_namespaces")
-RUBY_PART = re.compile(r"<(?P<slash>/?)(?P<name>ruby|rb|rt|rtc|rp)\b[^>]*>", re.IGNORECASE)
+RUBY_PART = re.compile(r"<(?:rb|rt|rtc|rp|/ruby)\b", re.IGNORECASE)
 
 # The elements inside these are not part of the document in a browser.
 INERT = frozenset({"template", "noscript", "iframe", "noframes", "noembed"})
@@ -103,7 +103,7 @@ class LeanTreeBuilder(LXMLTreeBuilder):
             self._kinds.append(self.string_containers[name])
             element.interesting_string_types = {self._kinds[-1]}
         self._preserved += name in self.preserve_whitespace_tags
-        if name in OPAQUE and not _is_math_script(name, element.attrs):
+        if name in OPAQUE and not (name == "script" and attribute(element, "type").startswith("math/tex")):
             self._opaque.append(name)
 
     def end(self, tag: str | bytes) -> None:
@@ -129,14 +129,10 @@ class LeanTreeBuilder(LXMLTreeBuilder):
         elif self._is_label:  # what an image shows
             self._open[-1].attrs.setdefault("aria-label", str(data))
 
-    def comment(self, text: str | bytes) -> None:
-        """Ignores a comment."""
+    def _ignore(self, *_parts: Any) -> None:
+        """Ignores a comment, a processing instruction and the document type."""
 
-    def pi(self, target: str, data: str) -> None:
-        """Ignores a processing instruction."""
-
-    def doctype(self, name: str, pubid: str, system: str) -> None:
-        """Ignores the document type."""
+    comment = pi = doctype = _ignore  # type: ignore[assignment]
 
     def _end_text(self) -> None:
         text, self._texts = "".join(self._texts), []
@@ -174,17 +170,7 @@ def parsed(text: str) -> tuple[Tag, list[Tag], tuple[str, ...]]:
 
 def with_ruby_closed(text: str) -> str:
     """Returns HTML in which each part of a ruby ends before the next: without end tags, the parser nests them."""
-    if "<rt" not in text and "<RT" not in text:
-        return text
-    opened = ""
-
-    def closed(tag: re.Match[str]) -> str:
-        nonlocal opened
-        before, name = opened, tag["name"].lower()
-        opened = "" if tag["slash"] or name == "ruby" else name
-        return f"</{before}>{tag[0]}" if before and (not tag["slash"] or name == "ruby") else tag[0]
-
-    return RUBY_PART.sub(closed, text)
+    return RUBY_PART.sub(r"</rb></rt></rtc></rp>\g<0>", text) if "<r" in text or "<R" in text else text
 
 
 def attribute(tag: Tag, name: str) -> str:
@@ -212,7 +198,3 @@ def _preserves(attrs: Mapping[Any, Any]) -> bool:
     """Returns whether the style of an element keeps its white space, as in the fragments of Doxygen."""
     is_code = "class" in attrs and str(attrs["class"]).startswith(("fragment", "blob-code"))
     return is_code or ("style" in attrs and "white-space" in attrs["style"])
-
-
-def _is_math_script(name: str, attrs: Mapping[Any, Any]) -> bool:
-    return name == "script" and str(attrs.get("type", "")).startswith("math/tex")

@@ -30,9 +30,10 @@ SCHEME = re.compile(r"^(?:https?://|mailto:|tel:)(?:www\.)?|/$")
 
 WIDE = re.compile("[\u2e80-\u9fff\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe4f\uff01-\uff60\U00020000-\U0003ffff]")
 
-# Possessive, so that a page of only pictographs does not cause backtracking.
-DECORATION = re.compile(rf"^[{LINE}{MARKS}]*(?P<signs>(?:{pattern('pictograph').pattern}\s*+)++)", re.MULTILINE)
-AFTER_DECORATION = re.compile(r"[\w「『（(\\]")
+# Pictographs before words, but ❶, which is a number, too. Possessive, so that a page of them causes no backtracking.
+DECORATION = re.compile(
+    rf"^([{LINE}{MARKS}]*)(?:(?![❶-➓]){pattern('pictograph').pattern}\s*+)++(?=[\w「『（(\\])", re.MULTILINE
+)
 
 
 class Prose:
@@ -160,7 +161,7 @@ def _flowing(joined: str, addresses: Sequence[str]) -> str:
     is_marked = any(map(flowing.__contains__, ALL_MARKS))
     lines = filter(None, map(_line, flowing.split(BREAK)))
     plain = readable_tex(nfc((f"\n{LINE}" if is_marked else "\n").join(lines)))
-    plain = DECORATION.sub(lambda found: _decoration(found, plain), plain)
+    plain = DECORATION.sub(r"\1", plain)
     written = markdown(plain) if is_marked else plain
     # `str.translate` looks at every character.
     for sign, meant in AS_WRITTEN.items():
@@ -185,16 +186,6 @@ def _space(run: re.Match[str], text: str) -> str:
         before = text[end - 1 : end]
     wraps = "\n" in run[0] and WIDE.match(before) and WIDE.match(after)
     return "" if wraps else " "
-
-
-def _decoration(found: re.Match[str], text: str) -> str:
-    """Returns what remains of pictographs at the beginning of a line: nothing before words, all of them elsewhere."""
-    signs = found["signs"]
-    if AFTER_DECORATION.match(text, found.end()):
-        return found[0].removesuffix(signs)
-    # ❶ is a pictograph and a number; only the pictographs before it are decoration.
-    numbered = max((place for place, sign in enumerate(signs) if sign.isalnum()), default=0)
-    return found[0].removesuffix(signs) + signs[numbered:]
 
 
 def _line(line: str) -> str:

@@ -30,23 +30,19 @@ BOX_STEPS = 20  # the heading of a box is at its beginning
 
 @dataclass(slots=True)
 class _Open:
-    """An element that is being read. `section` is the nearest element around it that ends a heading's text.
-
-    `length` counts the characters in it so far.
-    """
+    """An element that is being read, how many characters are in it so far, and whether a heading is."""
 
     tag: Tag
-    section: Tag
     length: int = 0
     has_heading: bool = False
 
 
 @dataclass(slots=True)
 class _Title:
-    """A heading or a term that is being read."""
+    """A heading or a term that is being read. `scope` is where its text ends at the latest."""
 
     tag: Tag
-    section: Tag
+    scope: Tag
     anchors: list[str]  # best first
     steps: list[Step] = field(default_factory=list)
 
@@ -132,7 +128,8 @@ class _Reader:
         self._authored = {id(each.element): each for each in authored}
         self._first_of = first_of
         self._settings = settings
-        self._open = [_Open(root, root)]
+        self._root = root
+        self._open = [_Open(root)]
         self._title: _Title | None = None
         self._boxes: list[Tag] = []
         self._before = ""  # the anchor of an empty element just before
@@ -167,7 +164,6 @@ class _Reader:
         return anchor
 
     def _enter(self, tag: Tag) -> None:
-        section = tag if tag.name in SECTIONS else self._open[-1].section
         authored = self._authored.get(id(tag))
         in_authored = bool(self._boxes) and id(self._boxes[-1]) in self._authored
         if authored is not None and authored.shape == "element":
@@ -178,7 +174,8 @@ class _Reader:
             self._title.anchors += self._names(tag)
         elif tag.name in HEADINGS and (not self._boxes or authored is not None):
             around = [name for wrapper in self._wrappers() for name in self._names(wrapper)]
-            self._title = _Title(tag, section, [*self._names(tag), *around, self._before])
+            scope = next((outer for outer in tag.parents if outer.name in SECTIONS), self._root)
+            self._title = _Title(tag, scope, [*self._names(tag), *around, self._before])
         elif tag.name == "dt" and (not self._boxes or authored is not None) and tag.parent is not None:
             if self._term is not None and authored is None and tag.find_previous_sibling() is self._term:
                 self._term = tag  # another name of the same: its text belongs to the first
@@ -188,7 +185,7 @@ class _Reader:
             self._add_box(tag, chunk_type)
         elif tag.name in INLINE and not tag.contents:
             self._before = next(self._names(tag), self._before)
-        self._open.append(_Open(tag, section))
+        self._open.append(_Open(tag))
 
     def _leave(self, tag: Tag) -> None:
         closed = self._open.pop()
@@ -238,7 +235,7 @@ class _Reader:
         self._term = tag if tag.name == "dt" else self._term
         chunk_type = self._settings.types.get(id(tag)) or "definition"
         section = section or AnchoredElement(anchor, chunk_type, tag, tag, shape_of(tag))
-        self.sections.append(replace(section, scope=title.section, title=name))
+        self.sections.append(replace(section, scope=title.scope, title=name))
 
     def _names(self, tag: Tag) -> Iterator[str]:
         """Yields the names by which a link can lead to the element."""

@@ -35,17 +35,12 @@ def is_teaser(tag: Tag, page_title: str) -> bool:
     """
     if tag.name not in ("article", "li"):
         return False
-    title = ""
-    for number, step in enumerate(islice(steps(tag), MOST_STEPS)):
-        if step.kind == "close" and step.tag is tag:
-            return bool(title) and title not in page_title
-        if number == HEADING_STEPS and not title:
-            return False
-        if step.kind == "open" and step.tag.name in HEADINGS:
-            if title or step.tag.name == "h1" or not _leads_away(step.tag):
-                return False
-            title = one_line(step.tag.get_text()) or "?"
-    return False
+    is_titled = any(step.tag.name in HEADINGS for step in islice(steps(tag), HEADING_STEPS))
+    inside = list(islice(steps(tag), MOST_STEPS)) if is_titled else []
+    headings = [step.tag for step in inside if step.kind == "open" and step.tag.name in HEADINGS]
+    if len(headings) != 1 or inside[-1].tag is not tag or headings[0].name == "h1" or not _leads_away(headings[0]):
+        return False
+    return (one_line(headings[0].get_text()) or "?") not in page_title
 
 
 def _leads_away(heading: Tag) -> bool:
