@@ -121,10 +121,9 @@ class BoxKinds:
 
 def _title(tag: Tag) -> str:
     """Returns the first words that name a box. A mere label ("例1") counts: it shows the author which box it is."""
-    for step in islice(steps(tag), 40):
-        if step.kind == "open" and is_title(step.tag) and (name := concept_name(words_of(step.tag))):
-            return name
-    return concept_name(shortened(_first_words(tag)))
+    inside = (step.tag for step in islice(steps(tag), 40) if step.kind == "open" and is_title(step.tag))
+    title = next(filter(None, map(concept_name, map(words_of, inside))), "")
+    return title or concept_name(shortened(_first_words(tag)))
 
 
 def _first_words(tag: Tag, *, most: int = 200) -> str:

@@ -109,7 +109,7 @@ def _drawn(tag: Tag, depth: int) -> str:
         case "mjx-msubsup", [base, _]:
             scripts = [_drawn(child, depth + 1) for child in children[-1].find_all(True, recursive=False)]
             above, *_, below = filter(None, scripts)
-            return base + _script("_", below) + _script("^", above)
+            return base + _scripts((below, above))
         case name, _:
             return _scripted(name, written[::-1] if stack else written) or "".join(parts)
     return ""
@@ -127,7 +127,7 @@ def _mathml(tag: Tag, *, display: bool = False) -> str:
     annotation = next((i for i in inside if i.name == "annotation" and attribute(i, "encoding") in ENCODINGS), None)
     written = attribute(tag, "alttext") if annotation is None else annotation.get_text()
     display = display or attribute(tag, "display") == "block"
-    return _delimited(written or _tidy(_tex(tag, 0)) or _text(tag), display=display)
+    return _delimited(written or _tidy(_tex(tag, 0)) or one_line(tag.get_text()), display=display)
 
 
 def _image(tag: Tag) -> str:
@@ -151,18 +151,19 @@ def _tex(tag: Tag, depth: int) -> str:
         return _token(name, str(only) if type(only) is NavigableString else tag.get_text())
     children = [child for child in tag.contents if isinstance(child, Tag)]
     if not children or depth > DEEPEST:
-        return " " if name == "mspace" else _text(tag)
+        return " " if name == "mspace" else one_line(tag.get_text())
     if name == "mmultiscripts":
         before = next((place for place, child in enumerate(children) if child.name == "mprescripts"), len(children))
         written = ["" if child.name == "none" else _tidy(_tex(child, depth + 1)) for child in children]
-        return _multiscripts(written[0], written[1:before], written[before + 1 :])
+        return f" {_scripts(written[before + 1 :])}{written[0]}{_scripts(written[1:before])} "
     parts = [_tex(child, depth + 1) for child in children]
     if name == "semantics":
         return parts[0]
     if name == "msqrt":
         return rf"\sqrt{{{_tidy(''.join(parts))}}}"
     if name == "mtable":
-        return _table(parts)
+        table = r" \\ ".join(filter(None, map(_tidy, parts)))
+        return rf" \begin{{matrix}} {table} \end{{matrix}} " if " & " in table else table
     if name in ("mtr", "mlabeledtr"):
         return " & ".join(map(_tidy, parts))
     if name == "mfenced":
@@ -191,7 +192,7 @@ def _scripted(name: str, parts: Sequence[str]) -> str:
 
 def _with_scripts(base: str, below: str, above: str) -> str:
     whole = base if not base or ONE_SIGN.fullmatch(base) else f"{{{base}}}"
-    text = whole + _script("_", below) + _script("^", above)
+    text = whole + _scripts((below, above))
     return f" {text} " if WORD.fullmatch(base) or base.endswith("lim") else text
 
 
@@ -201,17 +202,8 @@ def _script(mark: str, text: str) -> str:
     return mark + (text if len(text) == 1 else f"{{{text}}}")
 
 
-def _multiscripts(base: str, after: Sequence[str], before: Sequence[str]) -> str:
-    def scripts(parts: Sequence[str]) -> str:
-        pairs = zip(parts[::2], parts[1::2], strict=False)
-        return "".join(_script("_", below) + _script("^", above) for below, above in pairs)
-
-    return f" {scripts(before)}{base}{scripts(after)} "
-
-
-def _table(rows: Sequence[str]) -> str:
-    table = r" \\ ".join(row for row in map(_tidy, rows) if row)
-    return rf" \begin{{matrix}} {table} \end{{matrix}} " if " & " in table else table
+def _scripts(parts: Sequence[str]) -> str:
+    return "".join(map(_script, "_^" * (len(parts) // 2), parts))
 
 
 @lru_cache(maxsize=4096)
@@ -227,7 +219,3 @@ def _token(name: str, written: str) -> str:
 def _tidy(text: str) -> str:
     words = text.split()
     return PREFIX.sub(r"\1", SPACE_IN_BRACKETS.sub("", " ".join(words))) if len(words) > 1 else "".join(words)
-
-
-def _text(tag: Tag) -> str:
-    return one_line(tag.get_text())

@@ -43,16 +43,25 @@ class Region:
     """The text of one element. `outer` is the region around it, `links` are its in-page links.
 
     `written`, `linked`: its characters beside those of its title, and those in links. `references`: those of links to
-    parts of other pages.
+    parts of other pages. It ends when `tag` closes, or, with a rank, at a heading of that rank.
     """
 
-    prose: Prose
-    headings: tuple[str, ...]
-    outer: "Region | None"
+    tag: Tag
+    rank: int | None
+    outer: "Region | None" = None
+    section: AnchoredElement | None = None
+    headings: tuple[str, ...] = ()
+    prose: Prose = field(default_factory=Prose)
     links: list[str] = field(default_factory=list)
     written: int = 0
     linked: int = 0
     references: int = 0
+    is_begun: bool = False
+
+    @property
+    def is_term(self) -> bool:
+        """Whether it is that of a described term, which ends with the list of terms or at the next one."""
+        return self.section is not None and self.section.shape == "term"
 
     @property
     def is_bare(self) -> bool:
@@ -70,18 +79,6 @@ class Region:
         return self.written > 0 and self.linked < LINKED_SHARE * (self.written + self.linked)
 
 
-@dataclass(slots=True)
-class OpenRegion:
-    """A region that is being read. It ends when `tag` closes, or, with a rank, at a heading of that rank."""
-
-    region: Region
-    tag: Tag
-    rank: int | None = None
-    is_term: bool = False
-    is_authored: bool = False
-    started: bool = False
-
-
 class Outline:
     """The regions of a page by the id of their element, the titles of its headings, and those of rank 1.
 
@@ -95,8 +92,8 @@ class Outline:
         self.page_titles: list[str] = []
         self._found = {id(section.element): (place, section) for place, section in enumerate(found)}
         self._lead = lead
-        self._open: list[OpenRegion] = [OpenRegion(Region(Prose(), (), None), root, rank=LEAD_RANK)]
-        self.regions = {id(lead): self._open[0].region}
+        self._open = [Region(root, LEAD_RANK)]
+        self.regions = {id(lead): self._open[0]}
         self._headings: list[tuple[int, str, int]] = []  # rank, title, serial number
         self._marks: list[int] = []  # the serial number at which each open section began
         self._serial = 0
@@ -130,14 +127,14 @@ class Outline:
             self._marks.append(self._serial)
         last = self._open[-1]
         is_own = element is not None or (last.is_term and tag.parent is last.tag)
-        self._layout.enter(tag, last.region.prose, is_own=is_own, in_code=self._pre is not None)
+        self._layout.enter(tag, last.prose, is_own=is_own, in_code=self._pre is not None)
         if element is not None and id(tag) != id(self._lead):
             self._begin(element, rank)
         if self._pre is None and tag.name in MAY_BE_CODE and is_code_block(tag):
             self._pre = tag
         if tag.name == "code" and self._code is None and "math" not in classes(tag):
             self._code = tag
-        prose = self._open[-1].region.prose
+        prose = self._open[-1].prose
         if self._pre is not None and (tag is self._pre or element is not None):
             prose.begin_code(language_of(self._pre))
         if self._title is None and element is not None and element.shape != "element":
@@ -159,7 +156,7 @@ class Outline:
         if tag is self._pre:
             self._pre = None
             for each in self._open:
-                each.region.prose.end_code()
+                each.prose.end_code()
         self._muted = None if tag is self._muted else self._muted
         self._code = None if tag is self._code else self._code
         self._title = None if tag is self._title else self._title
@@ -170,7 +167,7 @@ class Outline:
         is_wrapper = False  # around nothing but a heading, whose text follows
         while len(self._open) > 1 and self._open[-1].tag is tag:
             ending = self._open[-1]
-            if ending.rank is not None and not ending.started and tag.parent is not None and tag.name != "body":
+            if ending.rank is not None and not ending.is_begun and tag.parent is not None and tag.name != "body":
                 ending.tag, is_wrapper = tag.parent, True
             else:
                 self._open.pop()
@@ -178,7 +175,7 @@ class Outline:
             mark = self._marks.pop()
             if tag.name not in HEADINGS and not is_wrapper:
                 self._headings = [heading for heading in self._headings if heading[2] <= mark]
-        self._layout.leave(tag, self._open[-1].region.prose, in_code=self._pre is not None)
+        self._layout.leave(tag, self._open[-1].prose, in_code=self._pre is not None)
 
     def _end_runs(self, tag: Tag, rank: int | None, section: AnchoredElement | None) -> None:
         """Ends the regions of the headings and the term before a heading or a term."""
@@ -197,14 +194,14 @@ class Outline:
 
     def _begin(self, section: AnchoredElement, rank: int | None) -> None:
         around = self._open[-1]
-        around.started = True
+        around.is_begun = True
         if section.is_authored and section.shape != "heading":
-            around.region.prose.add_mark(f"\ufddb{self._found[id(section.element)][0]}\ufddc")
+            around.prose.add_mark(f"\ufddb{self._found[id(section.element)][0]}\ufddc")
         path = tuple(title for level, title, _ in self._headings if rank is None or level < rank)
-        region = self.regions[id(section.element)] = Region(Prose(self._layout.depth), path, around.region)
         rank = rank if section.shape == "heading" else None
-        scope = section.scope or section.element
-        self._open.append(OpenRegion(region, scope, rank, section.shape == "term", section.is_authored))
+        region = Region(section.scope or section.element, rank, around, section, path, Prose(self._layout.depth))
+        self.regions[id(section.element)] = region
+        self._open.append(region)
 
     def _note_heading(self, tag: Tag, rank: int, section: AnchoredElement | None) -> None:
         title = section.title if section is not None and not section.is_authored else concept_name(words_of(tag))
@@ -219,17 +216,18 @@ class Outline:
         fragment, last = fragment_of(tag), self._open[-1]
         if not fragment:
             return
-        last.region.links.append(fragment)
+        last.links.append(fragment)
         label = one_line("".join(step.text for step in islice(steps(tag), MOST_LABEL_STEPS)))
         # The link at a heading, such as ¶; in a box also one to its example.
         is_furniture = not any(map(str.isalnum, label))
-        is_furniture |= last.is_authored and not label.isalnum() and is_link_label(label)
+        is_authored = last.section is not None and last.section.is_authored
+        is_furniture |= is_authored and not label.isalnum() and is_link_label(label)
         self._muted = tag if is_furniture and not _is_in_note_mark(tag) else None
 
     def _text(self, step: Step) -> None:
-        region = self._open[-1].region
+        region = self._open[-1]
         if self._title is None and any(map(str.isalnum, step.text)):
-            self._open[-1].started = True
+            region.is_begun = True
             length = len(step.text.strip())
             if self._link is None:
                 region.written += length

@@ -15,7 +15,6 @@ from sakuin.knowledge.page import DEFAULT_BOX_SELECTORS, Explanation, Page, type
 from sakuin.knowledge.reading.anchors import AnchoredElement, anchored_elements
 from sakuin.knowledge.reading.boxes import names_exercise, unnamed_boxes
 from sakuin.knowledge.reading.decoding import html_text
-from sakuin.knowledge.reading.examples import illustrated
 from sakuin.knowledge.reading.names import Number, concept_name, counting_numbers, without_numbering
 from sakuin.knowledge.reading.outline import Outline, Region, fragment_of, with_links, without_places
 from sakuin.knowledge.reading.parsing import attribute, parsed, with_ruby_closed
@@ -141,7 +140,7 @@ def _explanations(
     if (length := sum(map(len, texts.values()))) > MOST_CHARACTERS:
         raise UnreadablePage(coded("page.long", count=length, most=MOST_CHARACTERS))
     authored = [each for each in found if each.is_authored]
-    concepts_of = illustrated(authored or kept, {each.anchor: regions[each.anchor] for each in authored or kept})
+    concepts_of = _illustrated(authored or kept, {each.anchor: regions[each.anchor] for each in authored or kept})
     explanations = []
     for position, section in enumerate(kept):
         content = texts[section.anchor]
@@ -164,6 +163,35 @@ def _explanations(
             )
         )
     return tuple(explanations)
+
+
+def _illustrated(found: Sequence[AnchoredElement], regions: Mapping[str, Region]) -> dict[str, tuple[str, ...]]:
+    """Returns for every example the anchors of the concepts that it illustrates, in page order.
+
+    Includes concepts that link to the example, that it links to, or that contain it. If there are none: the one concept
+    that all examples under the same heading illustrate, or else the nearest concept before it in its section (h2).
+    """
+    concepts = {anchored.anchor: position for position, anchored in enumerate(found) if anchored.type != "example"}
+    owners = {id(region): anchor for anchor, region in regions.items()}
+    shown: dict[str, set[str]] = {}
+    for anchor in (anchored.anchor for anchored in found if anchored.type == "example"):
+        shown[anchor] = {*regions[anchor].links, owners.get(id(regions[anchor].outer), "")} & concepts.keys()
+    for anchor in concepts:
+        for link in shown.keys() & regions[anchor].links:
+            shown[link].add(anchor)
+    groups: defaultdict[tuple[str, ...], set[str]] = defaultdict(set)
+    for anchor, targets in shown.items():
+        groups[regions[anchor].headings] |= targets
+    nearest: dict[tuple[str, ...], str] = {}  # the last concept of each section
+    for anchored in found:
+        headings = regions[anchored.anchor].headings
+        if anchored.type != "example":
+            nearest[headings[:2]] = anchored.anchor
+        elif not shown[anchored.anchor]:
+            together = groups[headings]
+            guess = {nearest[headings[:2]]} if headings[:2] in nearest and not together else set()
+            shown[anchored.anchor] = together if len(together) == 1 and len(headings) > 1 else guess
+    return {anchor: tuple(sorted(targets, key=concepts.__getitem__)) for anchor, targets in shown.items()}
 
 
 def _without_numbering(explanation: Explanation, counting: frozenset[Number]) -> Explanation:
