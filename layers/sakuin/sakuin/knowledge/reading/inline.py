@@ -13,7 +13,6 @@ from sakuin.knowledge.reading.tree import steps
 
 INLINE_TEXT, BLOCKS = names("inline_text"), names("blocks")
 BLOCK_STYLE, STRUCK_STYLE, RAISED_STYLE = pattern("block_style"), pattern("struck_style"), pattern("raised_style")
-LINE_CLASS = pattern("code_line")
 KINDS = {kind: pattern(f"text_{kind}") for kind in ("struck", "type", "aside", "note", "apart")}
 STRUCK = frozenset({"del", "s", "strike"})
 RAISED = {"sup": "^", "sub": "_"}
@@ -52,11 +51,6 @@ def is_inline(tag: Tag) -> bool:
         return "style" not in tag.attrs or name in ("td", "th") or not BLOCK_STYLE.search(attribute(tag, "style"))
     beside = (tag.previous_sibling, tag.next_sibling)
     return not any(isinstance(other, Tag) and other.name == name for other in beside)
-
-
-def is_line(tag: Tag) -> bool:
-    """Returns whether an element of code is a whole line of it: `<span class="gatsby-highlight-code-line">`."""
-    return LINE_CLASS.search(attribute(tag, "class")) is not None
 
 
 def is_struck(tag: Tag) -> bool:

@@ -5,10 +5,11 @@ from dataclasses import dataclass, field
 from bs4 import Tag
 
 from sakuin.knowledge.markdown import BORDER, FIRST_ROW, HEADER, INDENT, LEAD, QUOTE, ROW, SPANNED
-from sakuin.knowledge.reading.inline import GAP, INLINE_TEXT, RAISED, STRUCK, is_inline, is_line, is_struck, marks_of
+from sakuin.knowledge.reading.inline import GAP, INLINE_TEXT, RAISED, STRUCK, is_inline, is_struck, marks_of
 from sakuin.knowledge.reading.lists import ItemNumbers
 from sakuin.knowledge.reading.parsing import attribute
 from sakuin.knowledge.reading.prose import Prose
+from sakuin.knowledge.reading.rules import pattern
 from sakuin.knowledge.reading.sections.admonitions import BOX_TAGS, admonition_type
 from sakuin.knowledge.reading.tree import HEADINGS
 
@@ -18,6 +19,7 @@ MARKED = BOX_TAGS | {"li", "dd"}
 # Inline elements that have neither marks nor a place of their own, if they have no attribute.
 PLAIN = INLINE_TEXT - CELLS - RAISED.keys() - STRUCK - {"ins", "a", "label", "cite"}
 STRIKE = "~~"
+LINE_CLASS = pattern("code_line")  # `<span class="gatsby-highlight-code-line">` is a whole line of code
 # Of LaTeXML: the marker of an item, whose text is a block.
 MARKER_CLASS = "ltx_tag_item"
 
@@ -109,7 +111,7 @@ class Layout:
             if name in CELLS and self._rows:
                 self._fill(prose, self._rows[-1].wide)
                 self._rows[-1].wide = 0
-            elif in_code and is_line(tag):
+            elif in_code and LINE_CLASS.search(attribute(tag, "class")):
                 prose.end_line()
             elif not in_code:
                 _leave_inline(tag, prose)

@@ -117,10 +117,7 @@ def read_page(
 
 
 def _left_out(section: AnchoredElement, region: Region, settings: PageSettings) -> str | None:
-    """Returns why a section is no explanation, None if it is one.
-
-    It is one of an author, or has more text than its title and links.
-    """
+    """Returns why a section is no explanation, None if it is one: an author's, or more than title and links."""
     if section.is_authored:
         return None
     if settings.index == "ids":
@@ -145,10 +142,8 @@ def _explanations(
     for position, section in enumerate(kept):
         content = texts[section.anchor]
         headings = regions[section.anchor].headings
-        if section.is_authored:
-            title = title_of(section, plain_text(without_places(content)))
-        else:
-            title = section_title(section, plain_text(content))
+        text = plain_text(without_places(content))
+        title = title_of(section, text) if section.is_authored else section_title(section, text)
         is_exercise = bool(authored) and not section.is_authored and any(map(names_exercise, (title, *headings)))
         explanations.append(
             Explanation(

@@ -2,9 +2,9 @@
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from itertools import islice
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import islice, takewhile
 
 from bs4 import Tag
 
@@ -35,16 +35,6 @@ class _Open:
     tag: Tag
     length: int = 0
     has_heading: bool = False
-
-
-@dataclass(slots=True)
-class _Title:
-    """A heading or a term that is being read. `scope` is where its text ends at the latest."""
-
-    tag: Tag
-    scope: Tag
-    anchors: list[str]  # best first
-    steps: list[Step] = field(default_factory=list)
 
 
 def sections_of(
@@ -128,9 +118,8 @@ class _Reader:
         self._authored = {id(each.element): each for each in authored}
         self._first_of = first_of
         self._settings = settings
-        self._root = root
         self._open = [_Open(root)]
-        self._title: _Title | None = None
+        self._title: Tag | None = None  # the heading or the term that is open
         self._boxes: list[Tag] = []
         self._before = ""  # the anchor of an empty element just before
         self._last = ""
@@ -138,12 +127,10 @@ class _Reader:
         self._taken = {each.anchor for each in authored}
         self._numbers: Counter[str] = Counter()
 
-    def read(self, content_steps: Iterable[Step]) -> None:
-        for step in content_steps:
-            if self._title is not None and len(self._title.steps) < TITLE_STEPS:
-                self._title.steps.append(step)
+    def read(self, content_steps: Sequence[Step]) -> None:
+        for place, step in enumerate(content_steps):
             if step.kind == "open":
-                self._enter(step.tag)
+                self._enter(step.tag, content_steps[place : place + TITLE_STEPS])
             elif step.kind == "close":
                 self._leave(step.tag)
             elif text := step.text.strip():
@@ -153,7 +140,7 @@ class _Reader:
 
     def name_of(self, title: str, otherwise: str, *, near: str) -> str:
         """Returns an anchor for what has none: links to it lead to the anchor `near` it, or to the page."""
-        slug = _slug(title)[:LONGEST_SLUG].strip("-") or otherwise
+        slug = re.sub(r"[\W_]+", "-", nfc(title.casefold())).strip("-")[:LONGEST_SLUG].strip("-") or otherwise
         if len(near) + len(slug) > LONGEST_ANCHOR - 10:
             near = ""
         anchor = name = f"{near}{UNREACHABLE}{slug}"
@@ -163,41 +150,35 @@ class _Reader:
         self._taken.add(anchor)
         return anchor
 
-    def _enter(self, tag: Tag) -> None:
+    def _enter(self, tag: Tag, following: Sequence[Step]) -> None:
         authored = self._authored.get(id(tag))
         in_authored = bool(self._boxes) and id(self._boxes[-1]) in self._authored
         if authored is not None and authored.shape == "element":
             self._boxes.append(tag)
             self.sections.append(authored)
             self._last = authored.anchor
-        elif self._title is not None:
-            self._title.anchors += self._names(tag)
-        elif tag.name in HEADINGS and (not self._boxes or authored is not None):
-            around = [name for wrapper in self._wrappers() for name in self._names(wrapper)]
-            scope = next((outer for outer in tag.parents if outer.name in SECTIONS), self._root)
-            self._title = _Title(tag, scope, [*self._names(tag), *around, self._before])
-        elif tag.name == "dt" and (not self._boxes or authored is not None) and tag.parent is not None:
-            if self._term is not None and authored is None and tag.find_previous_sibling() is self._term:
+        elif self._title is None and shape_of(tag) != "element" and (not self._boxes or authored is not None):
+            self._title = tag
+            before = tag.find_previous_sibling() if tag.name == "dt" and authored is None else None
+            if before is not None and before is self._term:
                 self._term = tag  # another name of the same: its text belongs to the first
             else:
-                self._title = _Title(tag, tag.parent, list(self._names(tag)))
-        elif not in_authored and (chunk_type := self._box_type(tag)):
+                self._add_title(tag, following)
+        elif self._title is None and not in_authored and (chunk_type := self._box_type(tag)):
             self._add_box(tag, chunk_type)
-        elif tag.name in INLINE and not tag.contents:
+        elif self._title is None and tag.name in INLINE and not tag.contents:
             self._before = next(self._names(tag), self._before)
         self._open.append(_Open(tag))
 
     def _leave(self, tag: Tag) -> None:
         closed = self._open.pop()
-        if self._open:
-            self._open[-1].length += closed.length
-            self._open[-1].has_heading |= closed.has_heading
         if self._boxes and self._boxes[-1] is tag:
             self._boxes.pop()
-        if self._title is not None and self._title.tag is tag:
-            self._add_title(self._title)
-            self._title = None
-            self._open[-1].has_heading = True
+        is_title = self._title is tag
+        self._title = None if is_title else self._title
+        if self._open:
+            self._open[-1].length += closed.length
+            self._open[-1].has_heading |= closed.has_heading or is_title
 
     def _wrappers(self) -> Iterator[Tag]:
         """Yields the elements, innermost first, at whose beginning a heading opens now."""
@@ -221,21 +202,27 @@ class _Reader:
         anchor = self._usable(names) or self.name_of(title, chunk_type, near=self._last)
         self.sections.append(AnchoredElement(anchor, chunk_type, tag, tag, "element", tag, title))
 
-    def _add_title(self, title: _Title) -> None:
-        tag = title.tag
+    def _add_title(self, tag: Tag, following: Sequence[Step]) -> None:
+        inside = list(takewhile(lambda step: step.kind != "close" or step.tag is not tag, following))
+        names = list(self._names(tag))
+        if tag.name in HEADINGS:
+            names += (*(name for wrapper in self._wrappers() for name in self._names(wrapper)), self._before)
+        names += (name for step in inside[1:] if step.kind == "open" for name in self._names(step.tag))
         section = self._authored.get(id(tag))
-        anchor = section.anchor if section is not None else self._usable(title.anchors)
+        anchor = section.anchor if section is not None else self._usable(names)
         if tag.name == "dt" and not anchor:
             return
-        name = _title(title_words(title.steps))
+        name = _title(title_words(inside))
         if "sig" in classes(tag):
             name = _signature_title(name, anchor)
-        self._last, anchor = anchor or self._last, anchor or self.name_of(name, "section", near=self._last)
         self._before = ""
-        self._term = tag if tag.name == "dt" else self._term
+        self._last, anchor = anchor or self._last, anchor or self.name_of(name, "section", near=self._last)
+        scope = next((outer for outer in tag.parents if outer.name in SECTIONS), self._open[0].tag)
+        if tag.name == "dt":
+            self._term, scope = tag, tag.parent or scope
         chunk_type = self._settings.types.get(id(tag)) or "definition"
         section = section or AnchoredElement(anchor, chunk_type, tag, tag, shape_of(tag))
-        self.sections.append(replace(section, scope=title.scope, title=name))
+        self.sections.append(replace(section, scope=scope, title=name))
 
     def _names(self, tag: Tag) -> Iterator[str]:
         """Yields the names by which a link can lead to the element."""
@@ -249,10 +236,6 @@ class _Reader:
         usable = next((name for name in names if name and name not in self._taken), "")
         self._taken.add(usable)
         return usable
-
-
-def _slug(title: str) -> str:
-    return re.sub(r"[\W_]+", "-", nfc(title.casefold())).strip("-")
 
 
 def _signature_title(words: str, anchor: str) -> str:

@@ -8,7 +8,7 @@ from bs4 import Tag
 
 from sakuin.knowledge.page import Explanation, Words
 from sakuin.knowledge.reading.anchors import AnchoredElement
-from sakuin.knowledge.reading.names import concept_name
+from sakuin.knowledge.reading.names import concept_name, without_number
 from sakuin.knowledge.reading.outline import Region, without_places
 from sakuin.knowledge.reading.tree import Step
 
@@ -16,7 +16,6 @@ from sakuin.knowledge.reading.tree import Step
 _SIGN = "\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff"
 WORD = re.compile(rf"[{_SIGN}]|[^\W{_SIGN}]+")
 
-NUMBER = re.compile(r"^[\d.]+\s*")
 FORM = frozenset({"button", "label", "option", "menu"})
 
 MOST_LOST = 3  # sections whose first words are kept
@@ -42,23 +41,20 @@ def books(
         if id(tag) not in visible and id(tag.parent) in in_content:
             reason = "menu" if tag.name == "nav" else "form" if tag.name in FORM else "hidden"
             reasons[reason] += _count(tag.strings)
-    headings = {heading for each in kept for heading in each.headings}
+    # Only the titles of a page tell whether the number of a heading counts.
+    headings = {without_number(heading) for each in kept for heading in each.headings}
     lost: list[str] = []
     not_searched = 0
     for why, sections in dropped.items():
-        texts = [without_places(regions[each.anchor].prose.text()) for each in sections]
+        texts = [without_places(regions[each.anchor].prose.text()).strip() for each in sections]
         if not why:
-            lost = texts = [text.strip() for text in texts if WORD.search(text) and not _names(text) & headings]
+            texts = lost = [
+                text for text in texts if WORD.search(text) and without_number(concept_name(text)) not in headings
+            ]
         not_searched += _count(texts)
         reasons[why or ""] += _count(texts)
     searched = _count(step.text for step in content if step.kind == "text") - not_searched
     return Words(max(0, searched), reasons.pop("", 0), {**+reasons}, tuple(lost[:MOST_LOST]))
-
-
-def _names(heading: str) -> set[str]:
-    """Returns the names that a heading may have: only the titles of its page tell whether its number counts."""
-    name = concept_name(heading)
-    return {name, NUMBER.sub("", name)}
 
 
 def _count(texts: Iterable[str]) -> int:

@@ -109,7 +109,8 @@ def main_content(
         elif is_open and is_content and skipped is None and inside is None:
             of_page = is_whole and not articles and in_header is None
             if id(tag) in settings.left_out or _is_furniture(tag, page_title, of_page=of_page):
-                skipped, reason = tag, _reason(tag, settings)
+                skipped, reason = tag, "menu" if _beginning(tag).is_linked() else "furniture"
+                reason = "form" if tag.name == "button" else "setting" if id(tag) in settings.left_out else reason
         if is_content and tag.name == "article":
             articles += is_open - is_close
         if inside is not None or (is_content and skipped is None):
@@ -120,12 +121,6 @@ def main_content(
         if is_close:
             skipped, inside, in_header = (None if tag is each else each for each in (skipped, inside, in_header))
     return kept, left_out
-
-
-def _reason(tag: Tag, settings: PageSettings) -> str:
-    if id(tag) in settings.left_out:
-        return "setting"
-    return "form" if tag.name == "button" else "menu" if _beginning(tag).is_linked() else "furniture"
 
 
 def _content(page_steps: Sequence[Step], settings: PageSettings, page_title: str) -> tuple[Tag | None, Tag | None]:
