@@ -92,11 +92,6 @@ def test_a_function_uses_only_tables_that_exist(
     assert {name: names for name, names in unknown.items() if names} == {}
 
 
-def test_a_wrong_name_is_found(columns: Mapping[str, set[str]]) -> None:
-    assert unknown_functions("select no_such(t.id), length(t.name) from tool t", {"length"}) == {"no_such"}
-    assert unknown_columns("select t.no_such, t.name from tool t", columns) == {"tool.no_such"}
-
-
 def test_python_calls_only_functions_that_exist_with_arguments_that_they_have(sql: psycopg.Connection) -> None:
     query = "select proname::text, coalesce(proargnames, '{}') from pg_proc where pronamespace = 'public'::regnamespace"
     functions = {name: set(names) for name, names in sql.execute(query).fetchall()}
