@@ -21,7 +21,7 @@ _SUBQUERY = re.compile(r"\)\s+(?:as\s+)?([a-z_]+)\b")
 _TABLE_USED = re.compile(
     r"(?:\binsert into|(?<!distinct )\bfrom|\bjoin|(?<!for )\bupdate)\s+(?!set\b|lateral\b)([a-z_]+)\b(?!\s*[(.])"
 )
-_QUERY_NAMED = re.compile(r"\b([a-z_]+) as (?:materialized )?\(")
+_QUERY_NAMED = re.compile(r"\b([a-z_]+) as (?:(?:not )?materialized )?\(")
 
 
 @pytest.fixture(scope="module")
