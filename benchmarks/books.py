@@ -23,8 +23,7 @@ from sakuin.knowledge.markdown import with_addresses
 from sakuin.knowledge.reading.page_reader import read_page
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
-# Each sign is a word, wherever a line is broken.
-SIGN = r"[\p{Han}\p{Hiragana}\p{Katakana}ー]"
+SIGN = r"[\p{Han}\p{Hiragana}\p{Katakana}ー]"  # each is a word, wherever a line is broken
 WORD = regex.compile(rf"(?V1){SIGN}|[\p{{L}}\p{{M}}\p{{N}}_--{SIGN}]+")
 NUMBER = re.compile(r"\d+(?:[.,:]\d+)*")
 LIST_NUMBER = re.compile(r"^\W*\d+\. ", re.MULTILINE)

@@ -38,10 +38,18 @@ def test_each_block_of_a_built_site_is_its_source_byte_for_byte(name: str) -> No
         "<code style='white-space: pre'>if (a) {\n    go();</code>",
         "<p><code>if (a) {<br>&nbsp; &nbsp; go();</code></p>",
         "<listing>if (a) {\n    go();</listing>",
+        "<pre>if&nbsp;(a) {\n&nbsp;&nbsp;&nbsp; go();</pre>",
+        "<div class=example><pre class=example>if (a) {\n    go();</pre></div>",
     ],
 )
 def test_blocks_of_code_outside_of_pre_and_lines_without_an_end_keep_their_lines(block: str) -> None:
-    assert content(f"<main><h1>A</h1>{block}</main>").replace("\xa0", " ") == "A\n```\nif (a) {\n    go();\n```"
+    assert content(f"<main><h1>A</h1>{block}</main>") == "A\n```\nif (a) {\n    go();\n```"
+
+
+def test_a_box_of_code_alone_stays_in_its_sentence() -> None:
+    box = "<div class=example><pre class=example>b &lt;- a</pre></div>"
+    (section,) = read_page(f"<h1>A</h1><p>As in</p>{box}<p>two copies exist.</p>".encode()).explanations
+    assert section.content == "A\nAs in\n```\nb <- a\n```\ntwo copies exist."
 
 
 LINES = "def f(x):\n    if x:\n\n        return '<b>'"

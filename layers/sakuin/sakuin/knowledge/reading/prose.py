@@ -147,7 +147,11 @@ class Prose:
     def _end_block(self) -> None:
         joined, self._pieces = "".join(self._pieces), []
         self._is_line_over = False
-        block = _flowing(joined, self._addresses) if self._language is None else fenced(visible(joined), self._language)
+        if self._language is None:
+            block = _flowing(joined, self._addresses)
+        else:
+            # Compilers refuse the no-break spaces of generators.
+            block = fenced(visible(joined.replace("\xa0", " ")), self._language)
         self._language = None
         if block:
             self._blocks.append(block)

@@ -18,7 +18,10 @@ OF_DETAILS = AFFIXED | names("admonitions_of_details")
 
 
 def admonition_type(tag: Tag) -> ChunkType | None:
-    """Returns the type of an admonition, None if `tag` is none. What is no tip, example or the like is a rule."""
+    """Returns the type of an admonition, None if `tag` is none. What is no tip, example or the like is a rule.
+
+    Texinfo calls each block of code an example.
+    """
     if tag.name not in BOX_TAGS or "class" not in tag.attrs:
         return None
     kinds = {name: _kind(name) for name in written_names(tag).lower().split()}
@@ -28,7 +31,7 @@ def admonition_type(tag: Tag) -> ChunkType | None:
         or (tag.name == "details" and not OF_DETAILS.isdisjoint(kinds))
         or any(name != kind and kind in AFFIXED for name, kind in kinds.items())
     )
-    if not is_admonition:
+    if not is_admonition or _is_code(tag):
         return None
     return next((cast(ChunkType, each) for kind, each in TYPE_OF_KIND.items() if kind in kinds.values()), "rule")
 
@@ -38,6 +41,10 @@ def is_kind(title: str, tag: Tag) -> bool:
     label = "".join(title.casefold().split())
     kinds = OF_DETAILS | TRANSLATED | set(map(_kind, attribute(tag, "class").lower().split()))
     return not kinds.isdisjoint((label, label.removesuffix("s")))
+
+
+def _is_code(tag: Tag) -> bool:
+    return [child.name for child in tag.find_all(True, recursive=False)] == ["pre"]
 
 
 @lru_cache(maxsize=4096)
