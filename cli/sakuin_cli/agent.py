@@ -31,7 +31,9 @@ class AgentClient:
         result = self._result("tools/call", {"name": tool, "arguments": given})
         if result.get("isError"):
             raise Invalid("\n".join(item["text"] for item in result["content"]) or f"{tool} failed without a message")
-        answer: Mapping[str, Any] = result["structuredContent"]
+        answer = result.get("structuredContent")
+        if not isinstance(answer, dict):
+            raise Invalid(f"{tool} returned no structured answer")
         return answer
 
     def pages(self, tool: str, arguments: Mapping[str, object]) -> Iterator[Mapping[str, Any]]:

@@ -23,10 +23,7 @@ _CHUNK, _PAGE, _FIND = "get_chunk_by_id", "read_page", "find_text"
 _MOST_TOKENS = 4000
 _BAR = 10
 _INDENT = 4
-_DETAILS = (
-    *("id", "material", "anchor", "category", "level", "prerequisites"),
-    *("position", "generation", "content_hash"),
-)
+_SHOWN_ABOVE = ("title", "type", "url", "content", "learns")
 
 
 def search(
@@ -123,7 +120,7 @@ def _show_chunk(terminal: Terminal, chunk: Mapping[str, Any]) -> None:
     for learned in chunk["learns"]:
         terminal.print(f"・{learned}", indent=_INDENT)
     terminal.print()
-    details = {name: None if chunk[name] == "" else chunk[name] for name in _DETAILS}
+    details = {name: None if value == "" else value for name, value in chunk.items() if name not in _SHOWN_ABOVE}
     terminal.fields({**details, "prerequisites": ", ".join(chunk["prerequisites"]) or None})
 
 

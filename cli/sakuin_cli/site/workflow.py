@@ -1,6 +1,7 @@
 """The files that `sakuin init` writes: `sakuin.toml`, and a workflow for GitHub Actions."""
 
 import json
+import re
 import shlex
 from pathlib import Path
 
@@ -29,22 +30,15 @@ def config_text(pages: str, prefix: str) -> str:
 
 def workflow_text(pages: str, prefix: str, build: str) -> str:
     """Returns the workflow of a site that the command `build` builds. Only the main branch is pushed."""
-    from jinja2 import Environment, PackageLoader, StrictUndefined
-
-    # GitHub's own expressions stand in double braces.
-    templates = Environment(
-        loader=PackageLoader("sakuin_cli", "site"),
-        undefined=StrictUndefined,
-        variable_start_string="<<",
-        variable_end_string=">>",
-        trim_blocks=True,
-        lstrip_blocks=True,
-        keep_trailing_newline=True,
-        autoescape=False,  # noqa: S701 - YAML
-    )
-    return templates.get_template("workflow.yml").render(
-        build=json.dumps(build, ensure_ascii=False),
-        golden="golden.jsonl",
-        pages=shlex.quote(pages),
-        prefix=shlex.quote(prefix) if prefix else "",
-    )
+    name = shlex.quote(prefix)
+    values = {
+        "build": json.dumps(build, ensure_ascii=False),
+        "golden": "golden.jsonl",
+        "pages": shlex.quote(pages),
+        "in": f" --in {name}" if prefix else "",
+        "prefix": f" --prefix {name}" if prefix else "",
+        # Below a prefix of its own, the library has nothing of other sites. The dry run fails if pages lose much.
+        "delete": " --dry-run && sakuin push --delete --yes" if prefix else "",
+    }
+    text = Path(__file__).with_name("workflow.yml").read_text("utf-8")
+    return re.sub("<<(.+?)>>", lambda match: values[match[1]], text)
