@@ -73,14 +73,3 @@ def test_a_comparison_comes_in_pages(api: TestClient, world: World) -> None:
     first = api.post("/v1/reconcile", json={"kind": "keys"}).json()
     second = api.post("/v1/reconcile", json={"kind": "keys", "after": first["next"]}).json()
     assert (len(first["differences"]), len(second["differences"]), second["next"]) == (1000, 201, None)
-
-
-@pytest.mark.parametrize(
-    ("path", "body"),
-    [
-        ("dead-letters", {"action": "lose"}),
-        *(("reconcile", body) for body in ({}, {"kind": "everything"}, {"kind": "keys", "dry_run": "perhaps"})),
-    ],
-)
-def test_a_wrong_request_is_422(api: TestClient, path: str, body: object) -> None:
-    assert api.post(f"/v1/{path}", json=body).status_code == 422
