@@ -135,17 +135,6 @@ def test_an_event_that_is_not_sent_delays_nothing_and_is_sent_a_minute_later(wor
     assert send_missing(world) == 0
 
 
-def test_a_removal_is_told_although_the_answer_to_the_event_before_was_lost(world: World) -> None:
-    # The bus may have accepted it.
-    world.bus.down = True
-    put(world)
-    world.bus.down = False
-    world.bucket.remove("a.html")
-    work(world)
-    send_missing(world)
-    assert [name for name, _ in told(world)] == ["MaterialRemoved"]
-
-
 def test_after_a_failure_a_worker_asks_the_bus_a_minute_later_again(world: World) -> None:
     attempts = []
 
@@ -163,51 +152,6 @@ def test_after_a_failure_a_worker_asks_the_bus_a_minute_later_again(world: World
         assert event is not None
         events.process(event, None)
     assert len(attempts) == 1
-
-
-@pytest.mark.parametrize("workers", [1, 2])
-def test_whoever_dies_between_sending_and_recording_sends_again(world: World, workers: int) -> None:
-    version = put(world)
-    world.sql.execute("update material set announced = 'deleted'")
-    told(world)
-    time_passes(world.sql, A_MINUTE)
-
-    class Died(Exception):
-        pass
-
-    class Dying(MemoryBus):
-        def put(self, events: Sequence[BusEvent]) -> list[bool]:
-            world.bus.taken += events
-            if workers == 1:
-                raise Died
-            # Another worker sends and records the same meanwhile.
-            assert world.maintenance.announce_pages() == 1
-            return [True] * len(events)
-
-    announcements = Announcements(world.client, Dying)  # type: ignore[arg-type]
-    if workers == 1:
-        with pytest.raises(Died):
-            announcements.send_missing()
-        assert world.maintenance.announce_pages() == 1
-    else:
-        assert announcements.send_missing() == 1
-    assert [detail["version_id"] for _, detail in told(world)] == [version] * 2
-    assert world.maintenance.announce_pages() == 0
-
-
-def test_a_page_that_changed_while_its_event_was_sent_gets_another_one(world: World) -> None:
-    class Changing(MemoryBus):
-        def put(self, events: Sequence[BusEvent]) -> list[bool]:
-            world.put("a.html", a_page({"rule-a": "新: 新しい文。"}))
-            return super().put(events)
-
-    world.put("a.html", a_page(PAGE))
-    time_passes(world.sql, A_MINUTE)
-    changing = Changing()
-    assert Announcements(world.client, lambda: changing).send_missing() == 1  # type: ignore[arg-type, return-value]
-    assert send_missing(world) == 1
-    ((_, detail),) = told(world)
-    assert detail["version_id"] == world.state("a").indexed_version_id
 
 
 MANY = """insert into material (material, bucket, key, sequencer, version_id, status, updated_at)

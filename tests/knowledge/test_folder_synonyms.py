@@ -108,19 +108,6 @@ def test_a_filter_by_page_takes_the_lists_of_its_folders(world: World) -> None:
         assert world.lexicon.look_up("通行手形", words, Filters(material=material)).synonyms.keys() == lists
 
 
-def test_a_list_follows_its_file(world: World) -> None:
-    world.bucket.write("math/synonyms.yml", "- [通行手形, 切符]\n".encode())
-    world.bucket.write("math/synonyms.yml", "- [通行手形, 旅券]\n".encode())
-    older, newer = world.bucket.take_messages()
-    for body in (newer, older, newer):
-        world.deliver(body)
-    assert found_by_words(world) == ["math/", "math/junior/"]
-    assert found_by_words(world, "切符の見せ方") == []
-    world.bucket.remove("math/synonyms.yml")
-    world.settle()
-    assert found_by_words(world) == []
-
-
 def test_a_folder_has_one_name_in_both_normal_forms(a_world: Worlds) -> None:
     world = a_world()
     world.put("がっこう/page.html", a_page(BOXES))

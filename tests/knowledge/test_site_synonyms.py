@@ -38,15 +38,6 @@ def test_only_a_file_in_the_library_counts(a_world: Worlds) -> None:
     assert same_as(world)
 
 
-def test_a_removed_version_leaves_the_list_of_the_one_before(world: World) -> None:
-    world.put("synonyms.yml", FILE)
-    newest = world.put("synonyms.yml", OTHER)
-    assert same_as(world) == ()
-    world.bucket.remove_version("synonyms.yml", newest)
-    world.settle()
-    assert same_as(world)
-
-
 class Behind(KnowledgeIndex):
     """An index before any synonyms were stored."""
 

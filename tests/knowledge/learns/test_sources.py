@@ -79,21 +79,6 @@ def test_skipped_entries_are_in_the_result_of_the_learns_file(world: World) -> N
     assert "no anchor" in (world.upload_result("learns.yml", version).reason or "")
 
 
-def test_a_file_that_appears_between_reading_and_applying_is_seen(world: World) -> None:
-    embed = world.embedder.passages
-
-    def passages(texts: list[str]) -> list[object]:
-        if not world.bucket.keys("learns.yml"):
-            world.bucket.write("learns.yml", file(*ITEMS))
-            # Its own event came before the page was there, and is lost on it.
-            world.bucket.take_messages()
-        return embed(texts)
-
-    world.embedder.passages = passages
-    world.put(KEY, PAGE)
-    assert learns(world).items == ITEMS
-
-
 def test_a_model_writes_what_no_author_gave_and_is_asked_once_for_the_same_text(a_world: Worlds) -> None:
     model = MemoryLearnsModel({"rule-a": ("一の方法", "二の方法", "三の方法"), "tip-b": ITEMS})
     world = a_world(model=model)
