@@ -3,14 +3,17 @@
 `WRITE=1 python -m pytest -n 0 FILE` stores the answers of now. Read the diff before you commit it.
 """
 
+import difflib
 import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+import pytest
 import yaml
 
 Case = Mapping[str, Any]
+FORM: Any = {"allow_unicode": True, "sort_keys": False, "width": 118, "default_flow_style": None}
 WRITE = bool(os.environ.get("WRITE"))
 
 
@@ -31,6 +34,7 @@ def compare(file: Path, case: Case, answer: object) -> None:
     """Fails if the answer is not the stored one; with WRITE, stores it."""
     if WRITE:
         stored = [{**each, "answer": answer} if each == case else each for each in cases(file)]
-        form: Any = {"allow_unicode": True, "sort_keys": False, "width": 118, "default_flow_style": None}
-        file.write_text(yaml.dump(stored, Dumper=_Values, **form), "utf-8")
-    assert answer == (answer if WRITE else case.get("answer"))
+        file.write_text(yaml.dump(stored, Dumper=_Values, **FORM), "utf-8")
+    elif answer != case.get("answer"):
+        stored, now = (yaml.dump(each, Dumper=_Values, **FORM).splitlines() for each in (case.get("answer"), answer))
+        pytest.fail("\n".join(difflib.unified_diff(stored, now, "stored", "now", lineterm="")), pytrace=False)

