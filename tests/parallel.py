@@ -38,7 +38,7 @@ PARTS = (
     ("test_", "conformance/", "local_invoke/", "wiring/", "platform/"),
     ("general/",),  # the model stays in the memory of its process
     ("hostile/",),
-    ("hostile/test_large_pages.py", "hostile/test_growth.py", "hostile/test_fail_alone.py"),
+    ("hostile/test_growth.py", "hostile/test_fail_alone.py"),
 )
 
 

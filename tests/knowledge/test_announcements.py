@@ -154,6 +154,21 @@ def test_after_a_failure_a_worker_asks_the_bus_a_minute_later_again(world: World
     assert len(attempts) == 1
 
 
+def test_a_page_that_changed_while_its_event_was_sent_gets_another_one(world: World) -> None:
+    class Changing(MemoryBus):
+        def put(self, events: Sequence[BusEvent]) -> list[bool]:
+            world.put("a.html", a_page({"rule-a": "新: 新しい文。"}))
+            return super().put(events)
+
+    world.put("a.html", a_page(PAGE))
+    time_passes(world.sql, A_MINUTE)
+    changing = Changing()
+    assert Announcements(world.client, lambda: changing).send_missing() == 1  # type: ignore[arg-type, return-value]
+    assert send_missing(world) == 1
+    ((_, detail),) = told(world)
+    assert detail["version_id"] == world.state("a").indexed_version_id
+
+
 MANY = """insert into material (material, bucket, key, sequencer, version_id, status, updated_at)
     select 'p' || to_char(n, 'FM0000'), 'b', 'p' || n, '1', 'v', 'ready', now() - interval '1 hour'
     from generate_series(1, %s) n"""
