@@ -52,6 +52,12 @@ def test_a_box_of_code_alone_stays_in_its_sentence() -> None:
     assert section.content == "A\nAs in\n```\nb <- a\n```\ntwo copies exist."
 
 
+def test_code_of_links_is_no_menu() -> None:
+    classes = [f"├── Class{number}" for number in range(40)]
+    lines = (f"{line[:4]}<a href={line[4:]}.html>{line[4:]}</a>" for line in classes)
+    assert code(content(f"<h1>Hierarchy</h1><pre>{chr(10).join(lines)}</pre>")) == ["\n".join(classes)]
+
+
 LINES = "def f(x):\n    if x:\n\n        return '<b>'"
 HIGHLIGHTED = "<span class=k>def</span> f(x):\n    <span class=k>if</span> x:\n\n        return '&lt;b&gt;'\n"
 

@@ -229,7 +229,7 @@ class Outline:
         if self._title is None and any(map(str.isalnum, step.text)):
             region.is_begun = True
             length = len(step.text.strip())
-            if self._link is None:
+            if self._link is None or self._pre is not None:
                 region.written += length
             else:
                 region.linked += length
