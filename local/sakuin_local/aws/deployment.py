@@ -11,7 +11,7 @@ from typing import Any
 
 from botocore.exceptions import ClientError, WaiterError
 
-from sakuin_local.aws.client import client, resource
+from sakuin_local.aws.client import client
 from sakuin_local.aws.emulator import Emulator
 from sakuin_local.aws.layers import layer_archive
 from sakuin_local.aws.template import (
@@ -141,9 +141,9 @@ def _exists(formation: Any, stack: str) -> bool:
 def _wait_for_versions(emulator: Emulator, formation: Any, stack: str) -> None:
     """Waits until every alias can be called: AWS does so by itself, the emulator does not."""
     waiter = client(emulator, "lambda").get_waiter("published_version_active")
-    for one in formation.describe_stack_resources(StackName=stack)["StackResources"]:
-        if one["ResourceType"] == "AWS::Lambda::Alias":
-            waiter.wait(FunctionName=one["PhysicalResourceId"], WaiterConfig=_OFTEN)
+    for resource in formation.describe_stack_resources(StackName=stack)["StackResources"]:
+        if resource["ResourceType"] == "AWS::Lambda::Alias":
+            waiter.wait(FunctionName=resource["PhysicalResourceId"], WaiterConfig=_OFTEN)
 
 
 def _failures(formation: Any, stack: str) -> str:
@@ -160,29 +160,38 @@ def _failures(formation: Any, stack: str) -> str:
 
 def set_aside(emulator: Emulator, prefixes: tuple[str, ...]) -> None:
     """Moves the objects of these buckets into others and removes the buckets: creating the stack needs their names."""
-    for name in _buckets(emulator, prefixes):
-        _move(emulator, name, f"{_ASIDE}{name}")
+    s3 = client(emulator, "s3")
+    for bucket in (each["Name"] for each in s3.list_buckets()["Buckets"] if each["Name"].startswith(prefixes)):
+        _move(s3, bucket, f"{_ASIDE}{bucket}")
 
 
 def put_back(emulator: Emulator) -> None:
     """Moves objects back as new versions, whose events index them again."""
-    for name in _buckets(emulator, (_ASIDE,)):
-        _move(emulator, name, name.removeprefix(_ASIDE))
+    s3 = client(emulator, "s3")
+    for bucket in (each["Name"] for each in s3.list_buckets()["Buckets"] if each["Name"].startswith(_ASIDE)):
+        _move(s3, bucket, bucket.removeprefix(_ASIDE))
 
 
-def _buckets(emulator: Emulator, prefixes: tuple[str, ...]) -> list[str]:
-    buckets = client(emulator, "s3").list_buckets()["Buckets"]
-    return [each["Name"] for each in buckets if each["Name"].startswith(prefixes)]
+def _move(s3: Any, source: str, target: str) -> None:
+    """Copies the objects of a bucket to another and removes the bucket with all versions.
 
-
-def _move(emulator: Emulator, source: str, target: str) -> None:
-    """Copies the objects of a bucket to another and removes the bucket; nothing is lost if this is killed."""
-    s3 = resource(emulator, "s3")
-    _create_bucket(s3.meta.client, target)
-    for each in s3.Bucket(source).objects.all():
-        s3.Object(target, each.key).copy_from(CopySource={"Bucket": source, "Key": each.key})
-    s3.Bucket(source).object_versions.delete()
-    s3.Bucket(source).delete()
+    Nothing is lost if this is killed and repeated, or if somebody uploads meanwhile.
+    """
+    _create_bucket(s3, target)
+    is_gone = False
+    while not is_gone:
+        pages = list(s3.get_paginator("list_object_versions").paginate(Bucket=source))
+        for version in (each for page in pages for each in page.get("Versions", ()) if each["IsLatest"]):
+            s3.copy_object(Bucket=target, Key=version["Key"], CopySource={"Bucket": source, "Key": version["Key"]})
+        for each in (each for page in pages for each in (*page.get("Versions", ()), *page.get("DeleteMarkers", ()))):
+            s3.delete_object(Bucket=source, Key=each["Key"], VersionId=each["VersionId"])
+        try:
+            s3.delete_bucket(Bucket=source)
+            is_gone = True
+        except ClientError as error:
+            # Something was uploaded after the versions were listed.
+            if error.response["Error"]["Code"] != "BucketNotEmpty":
+                raise
 
 
 def _create_bucket(s3: Any, name: str) -> None:
