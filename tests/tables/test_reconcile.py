@@ -11,6 +11,7 @@ from sakuin.tables.nodes import RecordedRows, namespace
 from sakuin.tables.postgres import combined_rows
 from sakuin.tables.reconcile import KeptIndex, ReconcileTables
 
+from tests.doubles.chunk_store import WatchedStore
 from tests.worlds import TableWorld, long
 
 A, B, C = long("二次方程式の解の公式"), long("一次関数の傾き"), long("三平方の定理と直角三角形")
@@ -67,6 +68,25 @@ def test_one_lost_and_one_left_over_are_both_found(world: TableWorld) -> None:
         ]
     world.settle()
     assert (world.rows(table).keys(), world.found(endpoint)) == (rows, {"/a", "/b"})
+    assert night(world, table) == []
+
+
+def test_a_row_that_is_stored_while_the_two_are_compared_is_neither_lost_nor_left_over(world: TableWorld) -> None:
+    table, tool, endpoint = world.indexed({"a": A, "b": B})
+    world.store.delete(namespace(world.project, table), doc_ids(world, table, "/b"))
+
+    def edited_and_stored() -> None:
+        watched, world.store = world.store, world.store.real
+        world.replace(table, {"a": A, "b": C})
+        world.settle()
+        world.store = watched
+
+    world.store = WatchedStore(world.store, before={"ids": edited_and_stored})
+    night(world, table)
+    world.store = world.store.real
+    world.settle()
+    assert world.found(endpoint) == {"/a", "/b"}
+    assert world.status(tool)["state"] == "ready"
     assert night(world, table) == []
 
 
