@@ -27,13 +27,15 @@ class Terminal:
     folder: Path
     address: str
     known: dict[str, str] = field(default_factory=dict)
+    seconds: int = SECONDS
+    printed: str = ""
 
     def types(self, command: str) -> str:
-        """Runs a command with the variables of those before it; returns what it prints."""
+        """Runs a command with the variables and functions of those before it; returns what it prints."""
         for name, value in self.known.items():
             command = re.sub(rf"(?<!\$)\b{re.escape(name)}\b", value, command)
         state = self.folder / ".state"
-        script = f"[ ! -e {state} ] || source {state}\n{command}\nexport -p > {state}"
+        script = f"[ ! -e {state} ] || source {state}\n{command}\n{{ export -p; declare -f; }} > {state}"
         environment = {
             **{name: value for name, value in self.known.items() if name.isidentifier()},
             "PATH": f"{self.folder / 'bin'}:{Path(sys.executable).parent}:{os.environ['PATH']}",
@@ -47,9 +49,10 @@ class Terminal:
             stdin=subprocess.DEVNULL,
             capture_output=True,
             text=True,
-            timeout=SECONDS,
+            timeout=self.seconds,
         )
         assert done.returncode == 0, f"{command}\n{done.stdout}\n{done.stderr}"
+        self.printed += done.stdout
         self.known |= {("ENDPOINT_KEY" if n == "key" else n.upper()): v for n, v in PRINTED.findall(done.stdout)}
         return done.stdout
 
