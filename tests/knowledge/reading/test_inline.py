@@ -32,6 +32,7 @@ def titles(html: str) -> list[str]:
         ("35<sup><a href=#a>1</a></sup><sup><a href=#b>*</a></sup> m<a href='#ftn3'>3</a>", "35[1][*] m[3]"),
         ("10<sup>2</sup>, 3<sup>rd</sup>, see <a href='#sec-1'>12</a>", "10^2, 3rd, see 12"),
         ("1950<a class=fn href='#f4'>4</a> and 1951<small><a href='#f5'>5</a></small>", "1950[4] and 1951[5]"),
+        ("1961<fn>12</fn> and", "1961[12] and"),
         ("Part 2<a class=headerlink href='#part-2'>¶</a>", "Part 2"),
         ("10<span style='vertical-align: super'>3</span> m<span class=superscript>2</span>", "10^3 m^2"),
         ("<span class=num>3</span><span class=sr-only>/</span><span class=den>4</span>", "3/4"),

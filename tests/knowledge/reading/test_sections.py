@@ -284,6 +284,7 @@ def test_the_date_and_the_author_of_a_post_are_left_out() -> None:
 def test_topics_and_footnotes_of_docutils_are_text() -> None:
     asides = (
         "<aside class=topic>Topic</aside><aside class='footnote-list brackets'><p>Note</p></aside><aside>Ad</aside>"
+        "<aside class='contents topic'><p>Contents</p><ul><li><a href=#a>All of the parts</a></ul></aside>"
     )
     assert by_anchor(f"<main><h1 id=a>A</h1><p>x</p>{asides}</main>")["a"].content == "A\nx\nTopic\nNote"
 
@@ -461,6 +462,9 @@ def test_a_page_of_too_many_headings_is_refused() -> None:
         ("<header><h1>T</h1><p>X</p></header><main><p>Y</p></main>", "T\nX\nY"),
         ("<header><h1><a href=/>Site</a></h1></header><main><h1>T</h1><p>Y</p></main>", "T\nY"),
         ("<header><h1>T</h1><p>X</p></header><h1>U</h1><p>Y</p>", "T\nX|U\nY"),
+        # Code in the middle of a sentence, and code that is links.
+        ("<h1>T</h1><p>Like</p><div class=example><pre>b</pre></div><p>it is.</p>", "T\nLike\n```\nb\n```\nit is."),
+        ("<h1>T</h1><pre><a href=a>GObject</a>\n  <a href=b>GType</a></pre>", "T\n```\nGObject\n  GType\n```"),
         # All articles; a post whose title links to itself.
         ("<main><article><h1>T</h1><p>X</p></article><article><p>Y</p></article></main>", "T\nX\nY"),
         ("<main><article><header><h2><a href=/t/>T</a></h2></header><p>X</p></article></main>", "T\nX"),
@@ -580,7 +584,7 @@ def test_credits_of_programs_and_settings_of_a_page_are_left_out(part: str, is_r
         ("<ul><li><a href=s.html#{0}>Source</a></li></ul>", True),
     ],
 )
-def test_links_alone_with_the_same_words_again_and_again_are_left_out(link: str, is_read: bool) -> None:
+def test_links_alone_to_the_source_of_a_part_are_left_out(link: str, is_read: bool) -> None:
     parts = "".join(f"<section>{link.format(number)}<h2>F{number}</h2><p>x</p></section>" for number in range(5))
     body = f"<main><h1 id=t>T</h1><p>It pumps water as long as it runs.</p>{parts}</main>"
     text = "\n".join(one.content for one in page(body).explanations)

@@ -1,14 +1,9 @@
 """The element that each semantic id of a page names, and the ids that only lead to a place.
 
-An id usually names the element that has it. In these places it names what a reader sees after following the link:
-
-- on a heading, or inside one: the heading and what follows it;
-- on a `dt`: the term and its `dd`s; on a `summary`, `caption`, `legend`, `figcaption`: what they title;
-- on an empty element: what comes next (a heading, a box, the rest of the paragraph);
-- on the first words of a paragraph, list item or cell: all of it.
-
-Site generators make ids of titles, so that `method-syntax` says nothing about "Method syntax": an id that is the slug
-of its section or heading leads to a place, as that of a form field, a note or a member of a class.
+An id usually names the element that has it. On or in a heading, a `dt`, a `summary` or a caption, on an empty element
+or the first words of a paragraph, it names what a reader sees after following the link. Site generators make ids of
+titles, so that `method-syntax` says nothing about "Method syntax": an id that is the slug of its section or heading
+leads to a place, as that of a form field, a note or a member of a class.
 """
 
 import re
@@ -36,10 +31,10 @@ FIRST_WORDS_NAME = frozenset({"p", "li", "td", "th", "dd"})
 ROOTS = frozenset({"body", "html", "main", "article", "[document]"})
 # Of RDoc: `method-i-each`, `method-c-new`.
 MEMBER = re.compile(r"method-[ic]-")
-
 MOST_INLINE_LEVELS = 8
 BEGINNING = 20  # steps: the heading of a section is at its beginning
 SHORTEST_CUT = 8  # letters of a slug that a generator cut
+GERMAN = str.maketrans({"ä": "ae", "ö": "oe", "ü": "ue"})
 REPEATED = re.compile(r"[-_]\d+$")
 
 
@@ -62,10 +57,7 @@ class AnchoredElement:
 
 
 def anchored_elements(page_steps: Sequence[Step]) -> tuple[list[AnchoredElement], frozenset[str]]:
-    """Returns the elements with a semantic id in page order, and such ids that only lead to a place.
-
-    Of duplicate ids the first counts.
-    """
+    """Returns the elements with a semantic id in page order, and those that only lead to a place. The first counts."""
     visible_elements: set[int] = set()
     elements: dict[str, AnchoredElement] = {}
     places: dict[str, None] = {}
@@ -117,7 +109,7 @@ def is_slug(anchor: str, title: str) -> bool:
     They leave out or replace different signs, and accents, number repeated ids, and may cut them.
     """
     letters = _letters(anchor)
-    written = {_letters(title), _letters(title.replace("&", " and ")), _letters(_as_german(title))}
+    written = {_letters(title), _letters(title.replace("&", " and ")), _letters(title.casefold().translate(GERMAN))}
     written |= {each.lstrip("0123456789") for each in written}
     written |= {"".join(sign for sign in each if sign.isascii()) for each in written}
     is_cut = len(letters) >= SHORTEST_CUT and any(each.startswith(letters) for each in written)
@@ -126,10 +118,6 @@ def is_slug(anchor: str, title: str) -> bool:
 
 def _letters(text: str) -> str:
     return "".join(filter(str.isalnum, unicodedata.normalize("NFKD", text.casefold())))
-
-
-def _as_german(text: str) -> str:
-    return re.sub("[äöüÄÖÜ]", lambda vowel: {"ä": "ae", "ö": "oe", "ü": "ue"}[vowel[0].lower()], text)
 
 
 def _named(tag: Tag) -> Tag:

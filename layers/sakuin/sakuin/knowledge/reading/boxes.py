@@ -58,10 +58,9 @@ def unnamed_boxes(
 def boxes_without_id(
     page_steps: Iterable[Step], found: Sequence[AnchoredElement], kind_of: Callable[[Tag], str | None]
 ) -> Iterator[BoxWithoutId]:
-    """Yields the elements with a kind that have no semantic id, in page order.
+    """Yields the elements with a kind that have no semantic id on them, in page order.
 
-    The id may be on the box, on its heading or on an element just before it. A box inside a named box of the same
-    kind needs none.
+    Nor is it on their heading or just before them. A box inside a named box of the same kind needs none.
     """
     named = {id(anchored.element) for anchored in found}
     headed = {id(anchored.element.parent) for anchored in found if anchored.element.name in HEADINGS}

@@ -21,7 +21,6 @@ MAGIC = {sign.encode("latin-1"): kind for sign, kind in table("magic").items()}
 
 CHARSET = re.compile(rb"<(?:meta|\?xml)[^>]{0,500}?(?:charset|encoding)\s*=\s*[\"']?\s*([\w.:-]+)", re.IGNORECASE)
 COMMENT = re.compile(rb"<!--.*?-->", re.DOTALL)
-
 # Python's codecs that read more than those of `webencodings`, at once or where those fail.
 WIDER = {"gbk": "gb18030", "utf-16-le": "utf-8", "utf-16-be": "utf-8"}  # whose beginning can be read is no UTF-16
 SECOND = {"euc_jp": "euc_jis_2004", "big5hkscs": "cp950"}
@@ -29,15 +28,10 @@ SECOND = {"euc_jp": "euc_jis_2004", "big5hkscs": "cp950"}
 REFUSED = frozenset({"replacement", "x-user-defined"})
 # Names that browsers do not have.
 OF_IBM = re.compile(r"cp\d{3,5}|utf-8|gb18030")
-
 # The character sets of ISO-2022-JP, between escapes.
 ESCAPE = re.compile(rb"\x1b(\$[@B]|\([BIJ])")
-
-# One broken byte in so many is shown as a replacement character; more are another encoding.
-BYTES_A_BROKEN_ONE = 2000
-# Fewer bytes outside of ASCII tell no encoding.
-FEWEST_BYTES = 4
-
+# One broken byte in so many is shown as a replacement character. Fewer bytes outside of ASCII tell no encoding.
+BYTES_A_BROKEN_ONE, FEWEST_BYTES = 2000, 4
 HTML_TAG, FOREIGN_ROOT = pattern("html_tag"), pattern("foreign_root")
 CONTROLS = bytes({*range(32)} - {*b"\t\n\v\f\r\x1b"})
 
@@ -96,10 +90,7 @@ def _of_iso_2022_jp(data: bytes) -> str:
 
 
 def encoding_of(data: bytes) -> str:
-    """Returns the encoding that the BOM or the beginning of a page names; else UTF-8, or the most probable one.
-
-    Raises `UnreadablePage` if the page names one that is unknown.
-    """
+    """Returns the encoding that a page names, else the most probable one. Raises `UnreadablePage` if it is unknown."""
     for bom, encoding in BOMS.items():
         if data.startswith(bom):
             return encoding

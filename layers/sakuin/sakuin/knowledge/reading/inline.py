@@ -18,17 +18,12 @@ STRUCK = frozenset({"del", "s", "strike"})
 RAISED = {"sup": "^", "sub": "_"}
 ORDINAL = pattern("ordinal")
 BRACKETED = re.compile(r"\[.*\]", re.DOTALL)
-
 NOTE_MARK, NOTE_ADDRESS = pattern("note_mark"), pattern("note_address")
 NAMING = ("class", "role", "epub:type")
-
 MOST_PARTS = 40  # of a superscript; more are a tag that was not closed
-MOST_WRAPPERS = 3  # around the mark of a note
-LONGEST_MARK = 20  # characters
-
+MOST_WRAPPERS, LONGEST_MARK = 3, 20  # around the mark of a note, and its characters
 # Around the text of a link, and after the number of its address.
 LINK, LINK_END, ADDRESS_END = "\ufddd", "\ufdde", "\ufddf"
-
 # Between two words where a style sets them apart, and after struck-out text.
 GAP = "\x1f"
 _GAPS = re.compile(
@@ -61,10 +56,7 @@ def is_struck(tag: Tag) -> bool:
 
 
 def marks_of(tag: Tag) -> tuple[str, str]:
-    """Returns the marks around the text of an inline element, most often none.
-
-    x<sup><i>nt</i></sup> is x^{nt}. "th" has none. The mark of a note stands in brackets.
-    """
+    """Returns the marks around an inline element, most often none: x^{nt} for x<sup>nt</sup>, [1] for a note."""
     name = tag.name
     if name in ("label", "cite"):
         return GAP, GAP
@@ -100,9 +92,9 @@ def _may_be_note(tag: Tag) -> bool:
         is_named = is_linked or any(KINDS["note"].search(written) for written in names)
         return bool(text) and is_named and len(text) <= LONGEST_MARK and not ORDINAL.match(text)
     address = attribute(tag, "href")
-    if name not in ("a", "span") or (name == "a" and "#" not in address):
+    if name not in ("a", "span", "fn") or (name == "a" and "#" not in address):
         return False
-    is_named = any(_kind(written_names(tag, naming)) == "note" for naming in NAMING)
+    is_named = name == "fn" or any(_kind(written_names(tag, naming)) == "note" for naming in NAMING)
     if name == "a":
         only = tag.contents[0] if len(tag.contents) == 1 else None
         is_raised = isinstance(only, Tag) and only.name == "sup"

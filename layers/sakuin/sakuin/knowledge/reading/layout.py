@@ -60,10 +60,7 @@ class Layout:
         return not self._rows and bool(self._tables) and self._tables[-1].is_layout
 
     def enter(self, tag: Tag, prose: Prose, *, is_own: bool, in_code: bool) -> None:
-        """Enters an element. `prose` is that of the region around it.
-
-        `is_own`: there is no mark for the element, since it is the region's or another one's.
-        """
+        """Enters an element in the text of a region. `is_own`: it has no mark, since it is the region's own."""
         name = tag.name
         if name in PLAIN and not tag.attrs:
             return

@@ -14,10 +14,6 @@ STYLE, NO_MARKER, STYLES = pattern("list_style"), pattern("no_marker"), table("l
 NUMBER = re.compile(r"-?\d{1,6}")
 # A marker that an author wrote: "5.", "(a)", "iv)", "•".
 WRITTEN = re.compile(r"[(\[]?(?:\d{1,4}|[A-Za-z]|[ivxIVX]{1,5})[.)\]]|[•‣–]")
-ROMAN = {
-    **{1000: "m", 900: "cm", 500: "d", 400: "cd", 100: "c", 90: "xc", 50: "l", 40: "xl"},
-    **{10: "x", 9: "ix", 5: "v", 4: "iv", 1: "i"},
-}
 FIRST_STEPS = 12
 
 
@@ -64,15 +60,5 @@ def _style(tag: Tag) -> str:
 
 
 def _written(number: int, style: str) -> str:
-    if 0 < number <= len(style) > 1:
-        return style[number - 1]
-    written = ""
-    if style in ("i", "I") and 0 < number < 4000:
-        for value, letters in ROMAN.items():
-            written += letters * (number // value)
-            number %= value
-        return written if style == "i" else written.upper()
-    while style in ("a", "A") and number > 0:
-        number, place = divmod(number - 1, 26)
-        written = chr(ord(style) + place) + written
-    return written or str(number)
+    signs = style.split() if " " in style else style
+    return signs[number - 1] if 0 < number <= len(signs) else str(number)

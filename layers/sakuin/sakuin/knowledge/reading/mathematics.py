@@ -23,7 +23,6 @@ DRAWN = re.compile(r"(?:^|\s)mjx-c([0-9A-F]{2,5})(?=$|\s)")
 DRAWN_AS = {"mjx-frac": "mfrac", "mjx-msup": "msup", "mjx-msub": "msub", "mjx-msqrt": "sqrt", "mjx-mroot": "sqrt"}
 KATEX_STACKS = ("mfrac", "sqrt", "msupsub")
 EM = re.compile(r"(?:top|height)\s*:\s*-?([\d.]+)em")
-
 DEEPEST = 100  # elements; deeper ones become their text
 FENCES = (("open", "("), ("close", ")"))
 # Operators without space around them.

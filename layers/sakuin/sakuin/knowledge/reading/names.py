@@ -1,7 +1,4 @@
-"""The names of concepts, extracted from headings and labels, and the numbers of headings.
-
-Numbers that count are numbering, all others are parts of names.
-"""
+"""The names of concepts in headings and labels, and the numbers of headings: those that count are no part of a name."""
 
 import re
 from collections.abc import Sequence
@@ -102,10 +99,7 @@ Number = tuple[int, ...]
 
 
 def counting_numbers(titles: Sequence[str]) -> frozenset[Number]:
-    """Returns the numbers that count titles in page order: 1., 2., 3. or 1.1, 1.2.
-
-    Versions do not: they begin with 0, go down, or have no neighbours.
-    """
+    """Returns the numbers that count titles in page order: 1., 2. or 1.1, 1.2. Those of versions have no neighbours."""
     numbers = [_split(title)[0] for title in titles]
     first = {number: place for place, number in reversed(list(enumerate(numbers))) if number}
     last = {number: place for place, number in enumerate(numbers)}

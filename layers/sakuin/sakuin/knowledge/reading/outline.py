@@ -28,12 +28,9 @@ MAY_BE_CODE = frozenset({"pre", "listing", "xmp", "plaintext", "div", "table", "
 
 LEAD_RANK = 7  # text before the first heading ends at any heading
 LINKED_SHARE = 0.9  # of its text is in links: a section is a list of links
-MOST_LABEL_STEPS, LONGEST_SOURCE = 30, 12
-
+MOST_LABEL_STEPS, LONGEST_SOURCE, LONGEST_ADDRESS = 30, 12, 1000
 NO_ADDRESS = names("no_address")  # to a reader elsewhere
 LINE_BREAKS = re.compile(r"[\t\r\n]")  # which browsers leave out of an address
-LONGEST_ADDRESS = 1000  # characters
-
 # In a text, the place of an explanation that has a text of its own, with its position in the page.
 PLACE = re.compile("\ufddb(\\d+)\ufddc")
 
@@ -57,11 +54,7 @@ class Region:
     linked: int = 0
     references: int = 0
     is_begun: bool = False
-
-    @property
-    def is_term(self) -> bool:
-        """Whether it is that of a described term, which ends with the list of terms or at the next one."""
-        return self.section is not None and self.section.shape == "term"
+    is_term: bool = False
 
     @property
     def is_bare(self) -> bool:
@@ -157,9 +150,8 @@ class Outline:
             self._pre = None
             for each in self._open:
                 each.prose.end_code()
-        self._muted = None if tag is self._muted else self._muted
-        self._code = None if tag is self._code else self._code
-        self._title = None if tag is self._title else self._title
+        around = (self._muted, self._code, self._title)
+        self._muted, self._code, self._title = (None if tag is each else each for each in around)
         if tag is self._link:
             if self._linked is not None:
                 self._linked.close_link()
@@ -200,6 +192,7 @@ class Outline:
         path = tuple(title for level, title, _ in self._headings if rank is None or level < rank)
         rank = rank if section.shape == "heading" else None
         region = Region(section.scope or section.element, rank, around, section, path, Prose(self._layout.depth))
+        region.is_term = section.shape == "term"
         self.regions[id(section.element)] = region
         self._open.append(region)
 

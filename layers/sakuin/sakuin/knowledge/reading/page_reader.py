@@ -44,10 +44,7 @@ LIST_SEPARATOR = re.compile(r"[,、，;；\n]")
 
 @contextmanager
 def _without_collections() -> Iterator[None]:
-    """Lets no garbage be collected meanwhile.
-
-    A tree grows by many thousands of objects, each of which a collection would look at in vain: up to half of the time.
-    """
+    """Lets no garbage be collected meanwhile: no object of a tree is any, and looking takes up to half of the time."""
     were_enabled = gc.isenabled()
     gc.disable()
     try:
@@ -98,8 +95,11 @@ def read_page(
     counting = counting_numbers(outline.titles) | counting_numbers([each.title for each in explanations])
     explanations = tuple(_without_numbering(each, counting) for each in explanations) if counting else explanations
     explanations = with_links(elements, with_parents(explanations))
+    # The only heading of rank 1; of several the one that `<title>` names, or else `<title>`.
+    headings = outline.page_titles
+    title = next((each for each in headings if each in written or len(headings) == 1 or not written), written)
     return Page(
-        title=without_numbering(_title(written, outline.page_titles), counting),
+        title=without_numbering(title, counting),
         explanations=explanations,
         category=_label(meta.get("category")),
         level=_label(meta.get("level")),
@@ -195,18 +195,8 @@ def _without_numbering(explanation: Explanation, counting: frozenset[Number]) ->
     return replace(explanation, title=title, headings=headings)
 
 
-def _title(written: str, headings: Sequence[str]) -> str:
-    """Returns the only heading of rank 1; of several the one that `<title>` names, or else `<title>`."""
-    if len(headings) == 1 or not written:
-        return headings[0] if headings else written
-    return next((heading for heading in headings if heading in written), written)
-
-
 def _meta(tags: Sequence[Tag]) -> tuple[dict[str, str], dict[str, str]]:
-    """Returns meta tags by lower-case name without `sakuin:`, and those with `sakuin:` alone.
-
-    A `sakuin:` name wins, then the first with a value.
-    """
+    """Returns meta tags by lower-case name without `sakuin:`, and those with `sakuin:`, which win, alone."""
     own: dict[str, str] = {}
     general: dict[str, str] = {}
     for tag in (tag for tag in tags if tag.name == "meta"):

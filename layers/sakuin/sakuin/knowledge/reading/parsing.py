@@ -19,7 +19,6 @@ RUBY_PART = re.compile(r"<(?:rb|rt|rtc|rp|/ruby)\b", re.IGNORECASE)
 
 # The elements inside these are not part of the document in a browser.
 INERT = frozenset({"template", "noscript", "iframe", "noframes", "noembed"})
-
 # Typical pages have some thousands. Each takes about a kilobyte and 0.1 ms.
 MOST_ELEMENTS = 200_000
 # Of names in an attribute, in characters: they are keys of caches.
@@ -154,10 +153,7 @@ class LeanTreeBuilder(LXMLTreeBuilder):
 
 
 def parsed(text: str) -> tuple[Tag, list[Tag], tuple[str, ...]]:
-    """Returns the tree, its elements, and all ids (NFC), both in page order. Raises `UnreadablePage`.
-
-    Ids include duplicates.
-    """
+    """Returns the tree, its elements, and all ids (NFC) with duplicates, in page order. Raises `UnreadablePage`."""
     builder = LeanTreeBuilder()
     try:
         soup = BeautifulSoup(text, builder=builder)

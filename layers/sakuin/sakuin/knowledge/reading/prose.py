@@ -17,7 +17,6 @@ AS_WRITTEN = {"\ufdd0": "\\", "\ufdd1": "$", "\ufdd2": "{", "\ufdd3": "}"}
 NOT_TEX = {ord(sign): instead for instead, sign in AS_WRITTEN.items()}
 
 SPACE = "\t\r\n\f\v\u00a0\u2000-\u200a\u2028\u2029\u202f\u205f\u3000"
-
 # Not a single space, which stays.
 SPACES = re.compile(f"[ {SPACE}](?:[ {SPACE}]+|(?<! ))")
 NO_WORDS = f" {BREAK}{GAP}{ALL_MARKS}\t\r\n\f\v\u00a0\u3000"
@@ -27,9 +26,7 @@ NOT_LINKED = f"{LINK}{LINK_END}{BREAK}{BORDER}{SPANNED}\ufddb"
 LINKED = re.compile(f"{LINK}([^{NOT_LINKED}]*){LINK_END}(\\d+){ADDRESS_END}|{LINK}|{LINK_END}\\d+{ADDRESS_END}")
 # Of the text of a link to the address that it names.
 SCHEME = re.compile(r"^(?:https?://|mailto:|tel:)(?:www\.)?|/$")
-
 WIDE = re.compile("[\u2e80-\u9fff\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe4f\uff01-\uff60\U00020000-\U0003ffff]")
-
 # Pictographs before words, but ❶, which is a number, too. Possessive, so that a page of them causes no backtracking.
 DECORATION = re.compile(
     rf"^([{LINE}{MARKS}]*)(?:(?![❶-➓]){pattern('pictograph').pattern}\s*+)++(?=[\w「『（(\\])", re.MULTILINE
@@ -63,7 +60,8 @@ class Prose:
             if self._is_line_over and not text.startswith("\n"):
                 self._pieces.append("\n")
             self._is_line_over = False
-            self._pieces.append(text.translate(NOT_TEX) if is_code and self._language is None else text)
+            flowing = text.translate(NOT_TEX) if is_code else text
+            self._pieces.append(flowing if self._language is None else text.replace("\u00a0", " "))
 
     def add_break(self, marks: str = "") -> None:
         """Begins a new line with some marks."""
@@ -147,11 +145,7 @@ class Prose:
     def _end_block(self) -> None:
         joined, self._pieces = "".join(self._pieces), []
         self._is_line_over = False
-        if self._language is None:
-            block = _flowing(joined, self._addresses)
-        else:
-            # Compilers refuse the no-break spaces of generators.
-            block = fenced(visible(joined.replace("\xa0", " ")), self._language)
+        block = _flowing(joined, self._addresses) if self._language is None else fenced(visible(joined), self._language)
         self._language = None
         if block:
             self._blocks.append(block)

@@ -30,7 +30,6 @@ GENERIC = names("titles_generic")
 TITLE_CLASS, TITLE_TAGS = pattern("title_class"), names("title_tags")
 TITLE_ATTRIBUTES = ("data-title", "title", "aria-label")
 SECTION_NUMBERS = names("section_numbers")
-
 # "0.40.0 (October 15, 2024)", "[1.2.0] - 2024-10-15", "Version 2.1"
 VERSION = re.compile(r"[\[(]?(?P<version>(?:v|version )?\d+(?:\.\d+)+[\w.+-]*)", re.IGNORECASE)
 # "2.", "(3)"
@@ -38,12 +37,8 @@ LONE_NUMBER = re.compile(r"\W*\d{1,4}\W*")
 NAMES_SOMETHING = re.compile(r"[^\W\d_]|[^\w\s.,:;()\[\]-]")
 ADDITION = re.compile(r"[(（][^()（）]*[)）]\W*")
 WORDS = re.compile(r"\w")
-
-FIRST_STEPS = 40  # a title is at the beginning of its element
-TITLE_STEPS = 60  # and is short
-LONGEST_TITLE = 120  # characters
-LONGEST_TITLE_TEXT = 2000  # characters in the source, white space included
-LONGEST_PARENT = 60  # characters
+FIRST_STEPS, TITLE_STEPS = 40, 60  # a title is at the beginning of its element, and is short
+LONGEST_TITLE, LONGEST_TITLE_TEXT, LONGEST_PARENT = 120, 2000, 60  # characters; those of the text with white space
 
 
 def with_parents(explanations: Sequence[Explanation]) -> tuple[Explanation, ...]:
@@ -74,12 +69,17 @@ def title_of(anchored: AnchoredElement, content: str) -> str:
     """
     fallback = ""
     for candidate in filter(None, _candidates(anchored, content)):
-        name = concept_name(candidate)[:LONGEST_TITLE].rstrip()
+        name = name_of_title(candidate)
         bare = without_number(name)
         if bare and not is_generic(bare) and not is_label_alone(bare):
             return name
         fallback = fallback or name
     return fallback or anchored.anchor
+
+
+def name_of_title(words: str) -> str:
+    """Returns the name of a concept in a title, which is cut."""
+    return concept_name(words)[:LONGEST_TITLE].rstrip()
 
 
 def words_of(tag: Tag) -> str:

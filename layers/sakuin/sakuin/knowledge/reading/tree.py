@@ -24,11 +24,9 @@ HIDING = frozenset({"hidden", "style", "class"})
 # All other elements without an attribute are text.
 LOOKED_AT = SKIPPED | MATHEMATICS
 MOST_NUMBERS = 1000
-
 LANGUAGE_CLASS, NO_LANGUAGE = pattern("code_language"), names("no_language")
 CODE_STYLE, CODE_CLASSES = pattern("code_style"), names("code_classes")
 MOST_WRAPPERS = 3  # around the lines of code may name their language: Sphinx and Rouge have two
-
 # Of a cell with nothing but icons.
 MOST_ICON_PARTS, LONGEST_ICON = 30, 40
 NO_ICONS = MATHEMATICS | {"input", "table", "pre"}
@@ -76,15 +74,8 @@ def begins_with_text(tag: Tag) -> bool:
 
 
 def is_hidden(tag: Tag) -> bool:
-    """Returns whether the text of an element is hidden by its tag, an attribute or a style, or is a number of a line.
-
-    Hidden text must never reach an agent, since a person cannot see it on the page.
-    """
-    return _is_unseen(tag, HIDDEN_CLASSES) or ("aria-hidden" in tag.attrs and _is_silent(tag))
-
-
-def _is_silent(tag: Tag) -> bool:
-    return attribute(tag, "aria-hidden").lower() == "true"
+    """Returns whether no person sees the text of an element on the page, so that it must never reach an agent."""
+    return _is_unseen(tag, HIDDEN_CLASSES) or attribute(tag, "aria-hidden").lower() == "true"
 
 
 def _is_unseen(tag: Tag, hidden_classes: frozenset[str]) -> bool:
@@ -133,19 +124,14 @@ def _shown_inside(cell: Tag) -> Iterator[tuple[Tag, bool]]:
         yield tag, is_silent
         for child in tag.contents:
             if isinstance(child, Tag) and (child.name == "svg" or not _is_unseen(child, ADDED)):
-                waiting.append((child, is_silent or _is_silent(child)))
+                waiting.append((child, is_silent or attribute(child, "aria-hidden").lower() == "true"))
 
 
 def reveal_panels(tags: Sequence[Tag]) -> None:
     """Shows what a click on the page shows: panels of several tabs, and what a button controls or stands above."""
     marked = [tag for tag in tags if tag.attrs]
-    tabs = [
-        tag
-        for tag in marked
-        if attribute(tag, "role") == "tabpanel"
-        or PANEL.search(attribute(tag, "class"))
-        or tag.name.endswith("-tab-panel")
-    ]
+    tabs = [tag for tag in marked if attribute(tag, "role") == "tabpanel" or tag.name.endswith("-tab-panel")]
+    tabs += [tag for tag in marked if PANEL.search(attribute(tag, "class"))]
     controlled = {name for tag in marked for name in attribute(tag, "aria-controls").split()}
     panels = [tag for tag in marked if attribute(tag, "id") in controlled]
     above = [tag for tag in marked if "aria-expanded" in tag.attrs and "aria-controls" not in tag.attrs]

@@ -4,6 +4,7 @@ from functools import lru_cache
 from typing import cast
 
 from bs4 import Tag
+from bs4.element import PageElement
 
 from sakuin.knowledge.page import ChunkType
 from sakuin.knowledge.reading.parsing import attribute, written_names
@@ -18,11 +19,8 @@ OF_DETAILS = AFFIXED | names("admonitions_of_details")
 
 
 def admonition_type(tag: Tag) -> ChunkType | None:
-    """Returns the type of an admonition, None if `tag` is none. What is no tip, example or the like is a rule.
-
-    Texinfo calls each block of code an example.
-    """
-    if tag.name not in BOX_TAGS or "class" not in tag.attrs:
+    """Returns the type of an admonition, None if `tag` is none. What is no tip, example or the like is a rule."""
+    if tag.name not in BOX_TAGS or "class" not in tag.attrs or all(map(_is_code, tag.contents)):
         return None
     kinds = {name: _kind(name) for name in written_names(tag).lower().split()}
     is_admonition = (
@@ -31,9 +29,14 @@ def admonition_type(tag: Tag) -> ChunkType | None:
         or (tag.name == "details" and not OF_DETAILS.isdisjoint(kinds))
         or any(name != kind and kind in AFFIXED for name, kind in kinds.items())
     )
-    if not is_admonition or _is_code(tag):
+    if not is_admonition:
         return None
     return next((cast(ChunkType, each) for kind, each in TYPE_OF_KIND.items() if kind in kinds.values()), "rule")
+
+
+def _is_code(part: PageElement) -> bool:
+    """Returns whether a part is code: Texinfo's `example` of nothing else stands in the middle of a sentence."""
+    return part.name == "pre" if isinstance(part, Tag) else not str(part).strip()
 
 
 def is_kind(title: str, tag: Tag) -> bool:
@@ -41,10 +44,6 @@ def is_kind(title: str, tag: Tag) -> bool:
     label = "".join(title.casefold().split())
     kinds = OF_DETAILS | TRANSLATED | set(map(_kind, attribute(tag, "class").lower().split()))
     return not kinds.isdisjoint((label, label.removesuffix("s")))
-
-
-def _is_code(tag: Tag) -> bool:
-    return [child.name for child in tag.find_all(True, recursive=False)] == ["pre"]
 
 
 @lru_cache(maxsize=4096)

@@ -17,7 +17,7 @@ from sakuin.knowledge.reading.outline import LEAD_RANK, SECTIONS, Region
 from sakuin.knowledge.reading.parsing import attribute, classes
 from sakuin.knowledge.reading.sections.admonitions import admonition_type, is_kind
 from sakuin.knowledge.reading.sections.settings import PageSettings
-from sakuin.knowledge.reading.titles import LONGEST_TITLE, TITLE_STEPS, leading_titles, title_words
+from sakuin.knowledge.reading.titles import TITLE_STEPS, leading_titles, name_of_title, title_words
 from sakuin.knowledge.reading.tree import HEADINGS, Step, steps
 from sakuin.language.unicode_text import INVISIBLE, is_japanese, nfc
 
@@ -78,8 +78,8 @@ def section_title(section: AnchoredElement, content: str) -> str:
 def add_small_sections(found: Sequence[AnchoredElement], regions: Mapping[str, Region]) -> set[str]:
     """Adds sections that say nothing alone to the text of the heading around them, or of the lead.
 
-    They have a title with nothing below it, as in API references, or with links to parts of other pages. A title
-    without an id is added to a text alone. Returns their anchors.
+    Below their title is nothing, or links to parts of other pages. A title without an id is added to a text alone.
+    Returns their anchors.
     """
     added: set[str] = set()
     titles = [each for each in found if each.shape != "element"]
@@ -103,8 +103,8 @@ def unanchored_headings(sections: Sequence[AnchoredElement], explanations: Seque
     """Returns the titles of the headings that no link can lead to. To the page's own heading the page's link leads."""
     pairs = zip(sections, explanations, strict=True)
     headings = [(section, each.title) for section, each in pairs if section.shape == "heading"]
-    of_page = headings[:1] if headings and headings[0][0].element.name == "h1" else []
-    return tuple(title for section, title in headings[len(of_page) :] if UNREACHABLE in section.anchor)
+    is_of_page = bool(headings) and headings[0][0].element.name == "h1"
+    return tuple(title for section, title in headings[is_of_page:] if UNREACHABLE in section.anchor)
 
 
 class _Reader:
@@ -196,7 +196,7 @@ class _Reader:
         self._boxes.append(tag)
         # Starlight hides the title from screen readers, which get it from the label.
         written = (*leading_titles(tag), attribute(tag, "aria-label"))
-        title = next((name for words in written if (name := _title(words)) and not is_kind(name, tag)), "")
+        title = next((name for words in written if (name := name_of_title(words)) and not is_kind(name, tag)), "")
         begin = (step.tag for step in islice(steps(tag), BOX_STEPS) if step.kind == "open")
         names = [name for inner in begin if inner is tag or inner.name in HEADINGS for name in self._names(inner)]
         anchor = self._usable(names) or self.name_of(title, chunk_type, near=self._last)
@@ -212,7 +212,7 @@ class _Reader:
         anchor = section.anchor if section is not None else self._usable(names)
         if tag.name == "dt" and not anchor:
             return
-        name = _title(title_words(inside))
+        name = name_of_title(title_words(inside))
         if "sig" in classes(tag):
             name = _signature_title(name, anchor)
         self._before = ""
@@ -243,7 +243,3 @@ def _signature_title(words: str, anchor: str) -> str:
     name = re.split(r"[(:=]|\s→", words, maxsplit=1)[0].strip()
     is_full = anchor.rpartition(".")[2] == name.rpartition(" ")[2].rpartition(".")[2]
     return anchor if is_full else name or words
-
-
-def _title(words: str) -> str:
-    return concept_name(words)[:LONGEST_TITLE].rstrip()

@@ -30,10 +30,7 @@ def books(
     dropped: Mapping[str | None, Sequence[AnchoredElement]],
     kept: Iterable[Explanation],
 ) -> Words:
-    """Returns the books. `left_out` has texts by the reason, `dropped` sections, "" for those that are lost.
-
-    A heading of a `kept` explanation is searched with it.
-    """
+    """Returns the books. `left_out` has texts by the reason, `dropped` sections, "" for those that are lost."""
     reasons = Counter({reason: _count(texts) for reason, texts in left_out.items()})
     in_content = {id(step.tag.parent) for step in content if step.kind == "open"} | {id(step.tag) for step in content}
     visible = {id(step.tag) for step in page_steps if step.kind == "open"}
@@ -41,7 +38,7 @@ def books(
         if id(tag) not in visible and id(tag.parent) in in_content:
             reason = "menu" if tag.name == "nav" else "form" if tag.name in FORM else "hidden"
             reasons[reason] += _count(tag.strings)
-    # Only the titles of a page tell whether the number of a heading counts.
+    # The headings of an explanation are searched with it. Only all titles tell whether the number of a heading counts.
     headings = {without_number(heading) for each in kept for heading in each.headings}
     lost: list[str] = []
     not_searched = 0

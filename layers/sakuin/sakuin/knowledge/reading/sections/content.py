@@ -64,6 +64,7 @@ FIELDS = ["input", "select", "textarea"]
 DATELINE = frozenset({"time", "address", "abbr"})
 # The parents of links that are parts of lists, tables and titles.
 ITEMS = frozenset({"li", "td", "th", "dt", "dd", *HEADINGS})
+CONTENTS = frozenset({"contents", "topic"})  # of Docutils
 NOTE_TAGS, CODE_TAGS = frozenset({"p", "li", "div", "math"}), frozenset({"pre", "table"})
 
 CLASSES, CLASS_NAME, IDS = names("furniture_classes"), pattern("furniture_name"), names("furniture_ids")
@@ -85,10 +86,8 @@ def main_content(
 ) -> tuple[list[Step], dict[str, list[str]]]:
     """Returns the steps of the main content after that of the page, with the `authored` elements wherever they stand.
 
-    Beside them are the texts that were left out of it, by the reason.
-
-    The content is the element that the settings name; otherwise `main`, or the only article, or the body. The header of
-    a page belongs to it if it has the page's only h1.
+    Beside them are the texts that were left out of it, by the reason. The content is the element that the settings
+    name; otherwise `main`, or the only article, or the body. The header with the page's only h1 belongs to it.
     """
     content, header = _content(page_steps, settings, page_title)
     is_whole = content is None or content.name == "body"
@@ -212,7 +211,8 @@ def _is_furniture(tag: Tag, page_title: str, *, of_page: bool) -> bool:
     if name == "button" or role == "button":
         return _is_control(tag)
     names = written_names(tag).lower()
-    if name in TAGS or (of_page and name == "header"):
+    is_contents = set(names.split()) >= CONTENTS
+    if (name in TAGS and not is_contents) or (of_page and name == "header"):
         is_source = around is not None and around.name == "blockquote"
         if is_source or not TEXT_CLASSES.isdisjoint(names.split()) or admonition_type(tag) is not None:
             return False
@@ -229,7 +229,7 @@ def _is_furniture(tag: Tag, page_title: str, *, of_page: bool) -> bool:
     has_fields = of_page and name in PANELS and tag.find(FIELDS) is not None
     if has_fields and _beginning(tag).is_label(LONGEST_NOTICE):  # settings of the page
         return True
-    is_named = _is_named(names) or (attribute(tag, "id").lower() in IDS and name not in HEADINGS)
+    is_named = is_contents or _is_named(names) or (attribute(tag, "id").lower() in IDS and name not in HEADINGS)
     if not is_named or admonition_type(tag) is not None:
         return False
     beginning = _beginning(tag)
@@ -265,10 +265,7 @@ def _is_control(tag: Tag) -> bool:
 
 
 def _is_dateline(tag: Tag) -> bool:
-    """Returns whether an element says when and by whom an article was written, as "May 3 · One min read".
-
-    It is in the header of the article, or a group of WordPress's blocks.
-    """
+    """Returns whether a part of an article's header, or of WordPress's, says when it was written: "May 3 · Anna"."""
     in_header = tag.parent is not None and tag.parent.name == "header"
     if tag.name in HEADINGS or not (in_header or "wp-block-group" in attribute(tag, "class")):
         return False

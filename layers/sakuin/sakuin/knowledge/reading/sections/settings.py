@@ -11,11 +11,9 @@ from bs4 import Tag
 from sakuin.knowledge.page import ChunkType
 from sakuin.texts.catalogue import coded
 
-# More would slow down the reading of large pages.
-MOST_SELECTORS = 30
+MOST_SELECTORS = 30  # more would slow down the reading of large pages
 
 TYPES: tuple[str, ...] = get_args(ChunkType)
-
 # One element by its tag, classes and id.
 SELECTOR = re.compile(r"(?:[a-zA-Z][\w-]*)?(?:\.[\w-]+)*(?:#[\w-]+)?(?:\.[\w-]+)*")
 
@@ -35,10 +33,7 @@ class PageSettings:
 
 
 def page_settings(metas: Mapping[str, str], root: Tag) -> PageSettings:
-    """Reads the meta tags `sakuin:content`, `sakuin:leave-out`, `sakuin:types` and `sakuin:index`, without `sakuin:`.
-
-    An invalid part is left out; it never stops the page.
-    """
+    """Reads the meta tags `content`, `leave-out`, `types`, `index` of Sakuin. An invalid part never stops the page."""
     problems: list[str] = []
     elements: dict[str, list[tuple[int, str]]] = {}  # by setting, with what is after "="
     for name in ("types", "content", "leave-out"):
