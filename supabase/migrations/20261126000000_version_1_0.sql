@@ -1645,7 +1645,17 @@ $$;
 -- names are like p_material, those with the same last segment first. With p_in, all of them are those of pages that begin with it.
 create function public.filter_values(p_limit integer, p_material text default null, p_in text default null) returns jsonb
 language sql stable set enable_seqscan = off as $$
-  with alike as (
+  -- From one value to the next: an index has each of them once for every chunk.
+  with recursive categories as (
+    select min(k.category) as value from knowledge_chunks k where k.category is not null
+    union all
+    select (select min(k.category) from knowledge_chunks k where k.category > c.value) from categories c
+    where c.value is not null
+  ), levels as (
+    select min(k.level) as value from knowledge_chunks k where k.level is not null
+    union all
+    select (select min(k.level) from knowledge_chunks k where k.level > l.value) from levels l where l.value is not null
+  ), alike as (
     (select m.material, false as is_other from (
        select x.material from material x
        where regexp_replace(x.material, '^.*/', '') = regexp_replace(p_material, '^.*/', '') offset 0) m
@@ -1663,12 +1673,16 @@ language sql stable set enable_seqscan = off as $$
               where exists (select from knowledge_chunks k
                             where k.type = t.type and not starts_with(k.material, '_sakuin/')
                               and (p_in is null or starts_with(k.material, p_in)))),
-    'categories', (select coalesce(jsonb_agg(v.value order by v.value), '[]') from (
-      select distinct k.category as value from knowledge_chunks k
-      where k.category is not null and (p_in is null or starts_with(k.material, p_in)) order by 1 limit p_limit) v),
-    'levels', (select coalesce(jsonb_agg(v.value order by v.value), '[]') from (
-      select distinct k.level as value from knowledge_chunks k
-      where k.level is not null and (p_in is null or starts_with(k.material, p_in)) order by 1 limit p_limit) v),
+    'categories', (select coalesce(jsonb_agg(v.value), '[]')
+                   from (select c.value from categories c where c.value is not null
+                           and (p_in is null or exists (select from knowledge_chunks k
+                                                        where k.category = c.value and starts_with(k.material, p_in)))
+                         limit p_limit) v),
+    'levels', (select coalesce(jsonb_agg(v.value), '[]')
+               from (select l.value from levels l where l.value is not null
+                       and (p_in is null or exists (select from knowledge_chunks k
+                                                    where k.level = l.value and starts_with(k.material, p_in)))
+                     limit p_limit) v),
     'folders', (select coalesce(jsonb_agg(v.folder order by v.folder), '[]') from (
       select distinct array_to_string((string_to_array(d.folder, '/'))[:n], '/') collate "C" as folder
       from (select distinct regexp_replace(m.material, '/[^/]*$', '') as folder from material m
