@@ -83,22 +83,26 @@ def test_a_whole_library_is_exactly_the_folder(operator: Operator, monkeypatch: 
     watched(operator, monkeypatch, "--whole", saves=iter(()))
 
 
-def test_the_first_push_alone_compares_the_entries_of_a_learns_file(
+def test_a_learns_file_may_lose_what_this_site_wrote_and_nothing_else(
     operator: Operator, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     operator.deployment.put("learns.yml", b"other: {rule-o: [x]}")
     operator.file("site/x.html", a_page(TWO))
-    operator.file("site/learns.yml", b"x: {rule-stays: [y]}")
 
     def saves() -> Iterator[None]:
+        operator.file("site/learns.yml", b"x: {rule-stays: [y]}")
+        yield
         operator.file("site/learns.yml", b"x: {rule-stays: [y]}\nother: {rule-o: [x]}")
         yield
         operator.file("site/learns.yml", b"x: {rule-stays: [z]}")
         yield
+        operator.deployment.put("learns.yml", b"third: {rule-t: [x]}")
+        operator.file("site/learns.yml", b"x: {rule-stays: [w]}")
+        yield
 
     lines = watched(operator, monkeypatch, "--json", saves=saves())
-    outcomes = [json.loads(line)["learns_files"][0]["outcome"] for line in lines]
-    assert outcomes == ["not_uploaded", "applied", "applied"]
+    outcomes = [json.loads(line)["learns_files"][0]["outcome"] for line in lines[1:]]
+    assert outcomes == ["not_uploaded", "applied", "applied", "not_uploaded"]
 
 
 def test_a_saved_page_that_loses_many_explanations_stays_here(

@@ -34,7 +34,7 @@ class Plan:
 
     `states` and `refused` (with the reason) are by key. `gone` are the keys below the folder that no file here has.
     `library` are the materials of the library. `warnings` are sentences for the author, `losses` those about pages, by
-    key, that lose many explanations.
+    key, that lose many explanations. `tags` are the ETags of the files here.
     """
 
     uploads: Uploads
@@ -44,6 +44,7 @@ class Plan:
     library: frozenset[str]
     warnings: tuple[str, ...]
     losses: Mapping[str, str] = field(default_factory=dict)
+    tags: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def accepted(self) -> Uploads:
@@ -59,10 +60,12 @@ def plan_of(
     replacing: bool = False,
     deleting: bool = False,
     whole: bool = False,
+    pushed: Collection[str] = (),
 ) -> Plan:
     """Compares the uploads with the library. With `replacing`, entries may be lost; with `deleting`, `gone` will go.
 
-    `whole`: the site is the whole library, so that all else is gone.
+    `whole`: the site is the whole library, so that all else is gone. `pushed` are ETags of files whose entries are of
+    this site, and may be lost.
     """
     stored = library.etags()
     tags: dict[str, str] = {}
@@ -84,7 +87,7 @@ def plan_of(
     missing = [] if deleting else _missing([key for key in gone if key in materials])
     for file in uploads.files:
         if file.material is None and tags.get(file.key, "") not in ("", stored.get(file.key)):
-            is_compared = file.key in stored and not replacing
+            is_compared = file.key in stored and stored[file.key] not in pushed and not replacing
             if reason := reason_to_refuse(library, file, carried, is_compared=is_compared):
                 refused[file.key] = reason
     return Plan(
@@ -94,6 +97,7 @@ def plan_of(
         gone,
         frozenset(staying.values()) | {page.material or "" for page in uploads.pages},
         (*_same_names(uploads, site, materials), *missing),
+        tags=tags,
     )
 
 

@@ -2,7 +2,7 @@
 
 import dataclasses
 import time
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -119,12 +119,16 @@ def plan_push(
     delete: bool = False,
     whole: bool = False,
     lose: bool = False,
+    pushed: Collection[str] = (),
 ) -> "Plan":
-    """Compares the files of a site with the library. With `lose`, pages may lose many explanations."""
+    """Compares the files of a site with the library. With `lose`, pages may lose many explanations.
+
+    `pushed` are ETags of files whose entries are of this site.
+    """
     from sakuin_cli.site.plan import losses_of, plan_of
     from sakuin_cli.site.uploads import uploads_below
 
     uploads = uploads_below(site.paths, folder=site.prefix, material_prefix=library.prefix)
-    plan = plan_of(library, uploads, site, replacing=replace, deleting=delete, whole=whole)
+    plan = plan_of(library, uploads, site, replacing=replace, deleting=delete, whole=whole, pushed=pushed)
     changed = [page for page in plan.accepted.pages if plan.states[page.key] == "changed" and not lose]
     return dataclasses.replace(plan, losses=losses_of(library.client, changed, box_selectors))

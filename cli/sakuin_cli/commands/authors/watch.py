@@ -45,33 +45,37 @@ def watch(
             raise typer.BadParameter("It needs no --prefix", param_hint="--whole")
         settings = settings_of(data)
         library = library_of(settings)
-        planned = partial(plan_push, site, library, settings.box_selectors, whole=whole, lose=whole)
+        planned = partial(plan_push, site, library, settings.box_selectors, replace=whole, whole=whole, lose=whole)
         pushed = partial(push_plan, terminal, library=library, seconds=timeout)
-        plan = planned(replace=whole, delete=whole)
+        plan = planned(delete=whole)
         if not (whole or _keys(plan)):
             raise no_page_in(site.paths)
         _show(terminal, pushed(plan, delete=whole, began=time.monotonic()))
         if not as_json:
             terminal.print(f"watching {site.paths[0]}; Ctrl-C ends it")
         files = [file for path in site.paths if (file := config_file(path.resolve()))]
-        before = _keys(plan)
+        before, tags = _keys(plan), _tags(plan)
         for _ in saved((*site.paths, *files)):
             began = time.monotonic()
             try:
-                # The first push has compared the entries of a learns.yml with those of the library.
-                plan = planned(replace=True, delete=delete or whole)
+                plan = planned(delete=delete or whole, pushed=tags)
                 here = _keys(plan)
                 gone = plan.gone if whole else sorted(before - here) if delete else ()
                 changed = replace(_changed(plan), gone=tuple(gone))
                 if changed.uploads.files or gone:
                     _show(terminal, pushed(changed, delete=True, began=began))
-                before = here
+                before, tags = here, tags | _tags(plan)
             except SakuinError as error:
                 _show_error(terminal, error)
 
 
 def _keys(plan: "Plan") -> set[str]:
     return {one.key for one in (*plan.uploads.files, *plan.uploads.clashes)}
+
+
+def _tags(plan: "Plan") -> set[str]:
+    """Returns the ETags of the files that were pushed."""
+    return {tag for key, tag in plan.tags.items() if key not in plan.refused}
 
 
 def _changed(plan: "Plan") -> "Plan":
