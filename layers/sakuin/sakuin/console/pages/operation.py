@@ -43,7 +43,7 @@ def attention(shell: Shell, t: Texts) -> dict[str, Any]:
     collapsed = map(library.collapsed, map(material_state, pages))
     disk = 100 * shown["bytes"] / most_bytes if most_bytes else 0.0
     needs = needs_of(shown, shell.rest.queues.states(), is_disk_full=disk > NEARLY_FULL * 100)
-    is_new = not shown["pages"].get("ready", 0) and not shown["projects"]["tools"]
+    is_new = not shown["pages"]["materials"].get("ready", 0) and not shown["projects"]["tools"]
     return {
         **shown,
         "state": state_of(t, needs, is_new=is_new),
@@ -93,7 +93,7 @@ def needs_of(shown: Mapping[str, Any], queues: Sequence[QueueState] | None, *, i
     letters = sum(each.dead_letters for each in queues or ())
     needs = [
         Need("disk", int(is_disk_full), command="docs/runbooks.md#database-full"),
-        Need("pages", shown["pages"].get("failed", 0), command="sakuin push", hides=True),
+        Need("pages", shown["pages"]["materials"].get("failed", 0), command="sakuin push", hides=True),
         Need("collapsed", shown["collapsed"]["count"], command="sakuin push", hides=True),
         Need("tools", shown["projects"]["tools"].get("error", 0), path="/projects", hides=True),
         Need("letters", letters, command="sakuin redrive", hides=True),
