@@ -14,7 +14,7 @@ from sakuin.platform.openai.budget import DailyTokens
 from tests.builders import a_page
 from tests.convergence.passing import A_DAY, A_MINUTE, AN_HOUR, time_passes
 from tests.doubles.learns_model import MemoryLearnsModel
-from tests.worked_queue import WorkedQueue
+from tests.worked_queue import Killed, WorkedQueue
 from tests.worlds import World, Worlds
 
 KEY, MATERIAL = "a.html", "a"
@@ -134,6 +134,22 @@ def test_messages_for_pages_that_do_not_wait_do_nothing(world: World, model: Mod
     world.settle()
     assert world.process(ask).reason == "the material is not indexed"
     assert (model.asked, pending(world), world.chunks()) == (1, 0, [])
+
+
+def test_after_a_lost_message_or_a_killed_worker_the_page_comes_back(world: World, model: Model) -> None:
+    world.put(KEY, ONE)
+    assert (world.send_learns(), len(world.queue.take_messages())) == (1, 1)
+    time_passes(world.sql, 181)
+
+    def kill() -> None:
+        raise Killed
+
+    model.during = kill
+    with pytest.raises(Killed):
+        world.ask_model()
+    model.during = lambda: None
+    pass_time(world, FIVE_MINUTES)
+    assert (model.asked, sources(world)) == (2, ["model"])
 
 
 # ---------------------------------------------------------------- a model that is away, refuses, or costs too much
