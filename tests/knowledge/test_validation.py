@@ -5,8 +5,7 @@ from dataclasses import replace
 
 import pytest
 from sakuin.knowledge.page import EMBEDDED_LENGTH, Explanation, IndexedChunk, Page, UnnamedBox, Words
-from sakuin.knowledge.validation import findings_of_page, words_of
-from sakuin.language.model import LONGEST_BODY
+from sakuin.knowledge.validation import findings_of_page
 
 GOOD = ("和を求める", "差を求める", "積を求める")
 
@@ -117,10 +116,3 @@ def test_a_page_of_which_much_is_lost_or_hidden_says_what_first() -> None:
     ]
     for few in (Words(1_000, 9), Words(9_000, 80), Words(9, 0, {"menu": 99})):
         assert found(page("rule-a", words=few), index("rule-a")) == []
-
-
-def test_words_behind_the_indexed_part_of_an_explanation_are_only_read() -> None:
-    long = Explanation("rule-a", "rule", "a", "word " * (LONGEST_BODY // 5) + "数 and 3 more", 0)
-    read = page(words=Words(30_000, 1), explanations=(long,), title="")
-    assert words_of(read) == Words(29_996, 1, only_read=4)
-    assert str(words_of(read)) == "29,996 words searched, 4 only read, 0 left out, 1 lost"

@@ -7,7 +7,7 @@ from sakuin.errors import Invalid, NotFound
 from sakuin.knowledge.learns.authored import LearnsFile, learns_keys, parse_learns, parse_synonyms
 from sakuin.knowledge.names import LEARNS_FILE, is_anchor
 from sakuin.knowledge.page import Finding, IndexedChunk, Page, Words
-from sakuin.knowledge.validation import findings_of_page, poor_learns, unreadable_file, unreadable_page, words_of
+from sakuin.knowledge.validation import findings_of_page, poor_learns, unreadable_file, unreadable_page
 
 from sakuin_cli.files import read_bytes
 from sakuin_cli.site.authored import findings_of_learns
@@ -49,7 +49,7 @@ def local_findings(
             anchors[material] = [one.anchor for one in page.explanations]
             known = indexed.get(material) if client else _as_indexed(upload, page, learns)
             findings += findings_of_page(material, page, known, strict=strict)
-            books.append(words_of(page))
+            books.append(page.words)
         on_progress("checked", number, len(names))
     others = {one["material"] for one in client.materials(prefix=folder_path(folder))} if client and learns else set()
     for key, file in learns.items():

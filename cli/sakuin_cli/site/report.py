@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any, get_args
 
 from sakuin.knowledge.names import chunk_id
 from sakuin.knowledge.page import Page, Words
-from sakuin.knowledge.validation import words_of
 
 from sakuin_cli.site.changes import Change
 from sakuin_cli.site.pages import local_page
@@ -147,7 +146,7 @@ def show_plan(terminal: Terminal, document: Document, *, deleting: bool) -> None
 def _reading(page: Page | str) -> Document:
     if isinstance(page, str):
         return {"headings_without_id": 0, "words": None}
-    words = asdict(words_of(page))
+    words = asdict(page.words)
     del words["first_lost"]
     return {"headings_without_id": len(page.unanchored_headings), "words": words}
 

@@ -8,6 +8,7 @@ from sakuin.errors import UnreadablePage
 from sakuin.knowledge.names import link
 from sakuin.knowledge.page import Explanation, Page, Words
 from sakuin.knowledge.reading.page_reader import read_page
+from sakuin.language.model import LONGEST_BODY
 
 SITES = Path(__file__).parent / "sites"
 # Type, anchor and title of each section by the name of its page.
@@ -613,3 +614,10 @@ def test_the_books_of_a_page_say_what_is_searched_left_out_and_lost() -> None:
     assert str(read.words) == line
     only_ids = page("<meta name=sakuin:index content=ids><h1>A title</h1><p>two <a href=a/b>words</a><p id=rule-a>box")
     assert (only_ids.words.searched, only_ids.words.left_out) == (1, {"setting": 4})
+
+
+def test_words_behind_the_indexed_part_of_an_explanation_are_only_read() -> None:
+    long = f'<div class="rule-box" id="rule-a"><p>{"word " * (LONGEST_BODY // 5)}数 and 3 more</p></div>'
+    read = page(f"<main>{long}<h2>More</h2><p>{'word ' * 9_995}</p><h2>Drawing</h2><img></main>")
+    assert read.words == Words(29_996, 1, first_lost=("Drawing",), only_read=4)
+    assert str(read.words) == "29,996 words searched, 4 only read, 0 left out, 1 lost"

@@ -32,7 +32,7 @@ from sakuin.knowledge.page import (
 )
 from sakuin.knowledge.postgres import KnowledgeIndex
 from sakuin.knowledge.reading.page_reader import LONGEST_LABEL, MOST_EXPLANATIONS, read_page
-from sakuin.knowledge.validation import findings_of_page, recorded, unreadable_page, words_of
+from sakuin.knowledge.validation import findings_of_page, recorded, unreadable_page
 from sakuin.language.indexing import index_words
 from sakuin.language.model import IndexedWords
 from sakuin.language.vocabulary import vocabulary_of
@@ -143,7 +143,7 @@ class IndexPage:
             learns_files=learns.files,
             page_hash=self._hash(stored.etag),
             findings=recorded(findings_of_page(page.material, content, indexed)),
-            words=words_of(content),
+            words=content.words,
             vectors=vectors,
             space=version.space,
             has_rows=has_rows,

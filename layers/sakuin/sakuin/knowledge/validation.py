@@ -3,7 +3,6 @@
 import shlex
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from itertools import islice
 from typing import Any
 from urllib.parse import quote
@@ -12,18 +11,7 @@ from sakuin.knowledge.learns.actions import language_of_text, names_action
 from sakuin.knowledge.learns.writer import LEARNS_MAX, LEARNS_MIN, clean_learns
 from sakuin.knowledge.model import Collapse
 from sakuin.knowledge.names import SYNONYMS_FILE
-from sakuin.knowledge.page import (
-    EMBEDDED_LENGTH,
-    Finding,
-    IndexedChunk,
-    Page,
-    Severity,
-    Words,
-    body_text,
-    type_of_anchor,
-)
-from sakuin.knowledge.reading.sections.books import WORD
-from sakuin.language.model import LONGEST_BODY
+from sakuin.knowledge.page import EMBEDDED_LENGTH, Finding, IndexedChunk, Page, Severity, type_of_anchor
 from sakuin.language.unicode_text import is_japanese
 from sakuin.texts.catalogue import coded, counted, stored
 
@@ -53,13 +41,6 @@ def findings_of_page(
         *_long_explanations(material, page),
         *_much_left_out(material, page),
     )
-
-
-def words_of(page: Page) -> Words:
-    """Returns the books of a page. What is behind the indexed part of a long explanation is only read."""
-    ends = (body_text(each, page.title)[LONGEST_BODY:] for each in page.explanations)
-    only_read = sum(len(WORD.findall(end)) for end in ends if end)
-    return replace(page.words, searched=page.words.searched - only_read, only_read=only_read)
 
 
 def recorded(findings: Iterable[Finding]) -> list[Mapping[str, Any]]:
@@ -198,7 +179,7 @@ def _long_explanations(material: str, page: Page) -> Iterator[Finding]:
 
 
 def _much_left_out(material: str, page: Page) -> Iterator[Finding]:
-    words = words_of(page)
+    words = page.words
     hidden = sum(count for reason, count in words.left_out.items() if reason in ("hidden", "furniture"))
     if words.lost >= max(_LOST, _LOST_SHARE * words.searched) or hidden > words.searched:
         first = " / ".join(text[:_SHOWN] for text in words.first_lost)

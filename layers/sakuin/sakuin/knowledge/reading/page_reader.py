@@ -98,8 +98,9 @@ def read_page(
     # The only heading of rank 1; of several the one that `<title>` names, or else `<title>`.
     headings = outline.page_titles
     title = next((each for each in headings if each in written or len(headings) == 1 or not written), written)
+    title = without_numbering(title, counting)
     return Page(
-        title=without_numbering(title, counting),
+        title=title,
         explanations=explanations,
         category=_label(meta.get("category")),
         level=_label(meta.get("level")),
@@ -112,7 +113,7 @@ def read_page(
         places=places,
         unanchored_headings=() if authored else unanchored_headings(kept, explanations),
         problems=settings.problems,
-        words=books(tags, page_steps, content, left_out, regions, dropped, explanations),
+        words=books(tags, page_steps, content, left_out, regions, dropped, explanations, title),
     )
 
 

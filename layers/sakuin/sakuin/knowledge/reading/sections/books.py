@@ -6,11 +6,12 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from bs4 import Tag
 
-from sakuin.knowledge.page import Explanation, Words
+from sakuin.knowledge.page import Explanation, Words, body_text
 from sakuin.knowledge.reading.anchors import AnchoredElement
 from sakuin.knowledge.reading.names import concept_name, without_number
 from sakuin.knowledge.reading.outline import Region, without_places
 from sakuin.knowledge.reading.tree import Step
+from sakuin.language.model import LONGEST_BODY
 
 # In Japanese and Chinese a sign counts as a word.
 _SIGN = "\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff"
@@ -28,7 +29,8 @@ def books(
     left_out: Mapping[str, list[str]],
     regions: Mapping[str, Region],
     dropped: Mapping[str | None, Sequence[AnchoredElement]],
-    kept: Iterable[Explanation],
+    kept: Sequence[Explanation],
+    title: str,
 ) -> Words:
     """Returns the books. `left_out` has texts by the reason, `dropped` sections, "" for those that are lost."""
     reasons = Counter({reason: _count(texts) for reason, texts in left_out.items()})
@@ -50,8 +52,10 @@ def books(
             ]
         not_searched += _count(texts)
         reasons[why or ""] += _count(texts)
-    searched = _count(step.text for step in content if step.kind == "text") - not_searched
-    return Words(max(0, searched), reasons.pop("", 0), {**+reasons}, tuple(lost[:MOST_LOST]))
+    searched = max(0, _count(step.text for step in content if step.kind == "text") - not_searched)
+    # Behind the indexed part of a long explanation.
+    only_read = _count(body_text(each, title)[LONGEST_BODY:] for each in kept)
+    return Words(searched - only_read, reasons.pop("", 0), {**+reasons}, tuple(lost[:MOST_LOST]), only_read)
 
 
 def _count(texts: Iterable[str]) -> int:
