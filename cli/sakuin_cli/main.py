@@ -1,5 +1,6 @@
 """The console script `sakuin`: the commands of `commands/`, and `up` if the local stack is installed."""
 
+from collections.abc import Callable
 from typing import Annotated
 
 import typer
@@ -23,6 +24,16 @@ from sakuin_cli.commands.redrive import redrive
 from sakuin_cli.commands.search import chunk, find, read, search
 from sakuin_cli.commands.status import status
 from sakuin_cli.examples import add_examples
+
+# The sections of the help, in its order.
+PANELS: dict[str, tuple[Callable[..., None] | typer.Typer, ...]] = {
+    "Start": (init, doctor),
+    "Content": (push, watch, rm, list_, describe, table.app),
+    "Ask": (search, chunk, read, find, explain, gaps),
+    "Quality": (validate, annotate, learns, eval),
+    "Agents": (connect, tool.app, mcp.app, keys.app),
+    "Operate": (status, reconcile, redrive, index.app, project.app, erase),
+}
 
 
 def main() -> None:
@@ -48,13 +59,12 @@ def commands() -> typer.Typer:
         # A traceback must not show keys among its variables.
         pretty_exceptions_enable=False,
     )
-    authors = (init, annotate, learns, push, watch, rm, list_, validate, describe)
-    agents = (connect, search, chunk, read, find)
-    for command in (*authors, *agents, explain, eval, gaps, status, reconcile, redrive, erase, doctor):
-        app.command(command.__name__.rstrip("_"))(command)
-    groups = (project.app, table.app, tool.app, mcp.app, keys.app, index.app)
-    for group in groups:
-        app.add_typer(group)
+    for panel, several in PANELS.items():
+        for one in several:
+            if isinstance(one, typer.Typer):
+                app.add_typer(one, rich_help_panel=panel)
+            else:
+                app.command(one.__name__.rstrip("_"), rich_help_panel=panel)(one)
     add_examples(app)
     return app
 
@@ -70,4 +80,4 @@ def _options(
         bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version.")
     ] = False,
 ) -> None:
-    """Sakuin 索引: teaching pages and JSON documents that agents can search."""
+    """Sakuin 索引: search for agents in pages and JSON documents, as they are now."""

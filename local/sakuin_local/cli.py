@@ -14,7 +14,8 @@ def register(app: typer.Typer) -> None:
     """Adds `up` to the product's commands."""
 
     @app.command(
-        epilog="Examples:\n\nsakuin up\n\nsakuin up docs/\n\nsakuin up --port 8800 --data /tmp/other --no-samples"
+        rich_help_panel="Start",
+        epilog="Examples:\n\nsakuin up\n\nsakuin up docs/\n\nsakuin up --port 8800 --data /tmp/other --no-samples",
     )
     def up(
         pages: Annotated[
@@ -64,6 +65,9 @@ def register(app: typer.Typer) -> None:
         options = Options(data, port, fresh, samples, pages, parameters, source)
         progress = Console(stderr=True, highlight=False, markup=False, soft_wrap=True)
         raise typer.Exit(run(options, output=Terminal(as_json=False), progress=progress))
+
+    # First in the help, too.
+    app.registered_commands.insert(0, app.registered_commands.pop())
 
 
 def _name_and_value(parameter: str) -> tuple[str, str]:
