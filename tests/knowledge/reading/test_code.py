@@ -155,6 +155,7 @@ def test_code_in_a_list_and_in_a_table_has_its_lines() -> None:
 
 def test_hidden_text_in_code_is_left_out() -> None:
     assert content("<h1>A</h1><pre>a\u200b<span hidden>b</span>\n\x07c</pre>") == "A\n```\na\nc\n```"
+    assert content("<h1>A</h1><pre><span class=boring>fn main() {\n</span>a;\n</pre>") == "A\n```\na;\n```"
 
 
 def test_code_is_no_title() -> None:
