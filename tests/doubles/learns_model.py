@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from sakuin.errors import Unavailable
-from sakuin.knowledge.page import Explanation
+from sakuin.knowledge.learns.instructions import Section
 
 
 @dataclass
@@ -21,9 +21,8 @@ class MemoryLearnsModel:
         """The number of calls."""
         return len(self.groups)
 
-    def learns(self, explanations: Sequence[Explanation]) -> Mapping[str, tuple[str, ...]]:
-        self.groups.append(tuple(item.anchor for item in explanations))
+    def learns(self, sections: Sequence[Section]) -> Mapping[str, tuple[str, ...]]:
+        self.groups.append(tuple(section.anchor for section in sections))
         if self.late:
             raise Unavailable("The language model gave no usable answer in time", vendor="openai")
-        anchors = {item.anchor for item in explanations}
-        return {anchor: items for anchor, items in self.answers.items() if anchor in anchors}
+        return {section.anchor: self.answers.get(section.anchor, ()) for section in sections}

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 
 import pytest
 from sakuin.errors import Unavailable
-from sakuin.knowledge.page import Explanation
+from sakuin.knowledge.learns.instructions import Section
 from sakuin.platform.calls import LONGEST_CALL, Ask, Circuit, VendorCalls, background
 from sakuin.platform.embedding import Vector
 from sakuin.platform.retry import Waiting
@@ -64,7 +64,7 @@ class HangingModel(MemoryLearnsModel):
     clock: Clock = field(default_factory=Clock)
     ask: Ask = field(default_factory=background)
 
-    def learns(self, _explanations: Sequence[Explanation]) -> Mapping[str, tuple[str, ...]]:
+    def learns(self, _sections: Sequence[Section]) -> Mapping[str, tuple[str, ...]]:
         self.ask(lambda: self.clock.hangs(30.0))
         return {}
 

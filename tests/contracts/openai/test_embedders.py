@@ -10,9 +10,9 @@ import httpx2
 import pytest
 from openai import OpenAI, Timeout
 from sakuin.errors import Invalid, OverBudget, RateLimited, Refused, SakuinError, Unavailable
+from sakuin.knowledge.learns.instructions import INSTRUCTIONS, Section
 from sakuin.knowledge.learns.openai import OpenAILearnsModel
 from sakuin.knowledge.learns.sources import LearnsModel
-from sakuin.knowledge.page import Explanation
 from sakuin.platform.calls import Retries, background, interactive
 from sakuin.platform.embedding import DIMENSIONS, Embedder, EmbeddingModel, QuestionEmbedder
 from sakuin.platform.openai.client import PunctualTransport, connected
@@ -276,7 +276,9 @@ def test_a_service_that_cannot_be_reached_is_unavailable() -> None:
 
 ITEMS = ("公式に代入する方法", "符号を確かめる手順", "根号の計算")
 
-SAYINGS = (Explanation("rule-f", "rule", "解の公式", "係数を代入する。", 0),)
+SAYINGS = (
+    Section("junior/x", "rule-f", "解の公式", "係数を代入する。", ("二次方程式", "解き方"), "平方完成", "判別式", "ja"),
+)
 
 
 @pytest.fixture
@@ -303,14 +305,46 @@ def test_one_call_asks_for_structure_with_the_least_reasoning(server: OpenAIServ
     (request,) = server.requests
     assert request["model"] == "gpt-6-luna"
     assert request["response_format"]["type"] == "json_schema"
-    assert (request["reasoning_effort"], request["max_completion_tokens"]) == ("none", 2_000)
+    assert (request["reasoning_effort"], request["max_completion_tokens"]) == ("none", 3_000)
     # Models that reason take no `max_tokens`, and those that do not reason no effort.
     assert "max_tokens" not in request
     OpenAILearnsModel(server.client, "gpt-4.1-mini").learns(SAYINGS)
     assert "reasoning_effort" not in server.requests[1]
-    assert "解の公式" in request["messages"][1]["content"]
-    openai.learns((replace(SAYINGS[0], content="あ" * 4_000),))
-    assert server.requests[2]["messages"][1]["content"].count("あ") == 1_500
+
+
+def test_the_model_reads_the_instructions_and_the_section_with_its_place(
+    server: OpenAIServer, openai: OpenAILearnsModel
+) -> None:
+    openai.learns(SAYINGS)
+    instructions, section = (message["content"] for message in server.requests[0]["messages"])
+    assert INSTRUCTIONS in instructions
+    shown = (
+        "title: 解の公式",
+        "path: 二次方程式 › 解き方",
+        "neighbours: 平方完成 / 判別式",
+        "language: ja",
+        "係数を代入する。",
+    )
+    assert all(line in section for line in shown)
+
+
+def test_a_long_section_is_read_whole_in_parts_whose_items_take_turns(server: OpenAIServer) -> None:
+    parts = [{"anchor": f"rule-f ({part} of 2)", "learns": [f"{part}の方法", f"{part}の計算"]} for part in (1, 2)]
+    server.said = json.dumps({"items": parts})
+    model = OpenAILearnsModel(server.client, "gpt-6-luna")
+    answer = model.learns((replace(SAYINGS[0], text="あ" * 12_000),))
+    assert answer == {"rule-f": ("1の方法", "2の方法", "1の計算", "2の計算")}
+    assert server.requests[0]["messages"][1]["content"].count("あ") == 12_000
+
+
+def test_sections_too_long_for_one_call_take_several_and_keep_the_answers_before_a_failure(
+    server: OpenAIServer, openai: OpenAILearnsModel
+) -> None:
+    long = [replace(SAYINGS[0], anchor=f"rule-{number}", text="あ" * 11_000) for number in range(3)]
+    assert set(openai.learns(long)) == {"rule-0", "rule-1", "rule-2"}
+    assert len(server.requests) == 2
+    server.statuses = [200, 500]
+    assert set(openai.learns(long)) == {"rule-0", "rule-1"}
 
 
 def test_an_error_ends_the_call_at_once(server: OpenAIServer, openai: OpenAILearnsModel) -> None:
@@ -340,7 +374,7 @@ def test_an_answer_is_paid_for_even_if_it_is_cut_off(server: OpenAIServer) -> No
     with pytest.raises(Unavailable, match="no usable answer"):
         model.learns(SAYINGS)
     server.tokens, server.finish, server.said = 5, "stop", '{"items": []}'
-    assert (model.learns(SAYINGS), tokens) == ({}, [7, 5])
+    assert (model.learns(SAYINGS), tokens) == ({"rule-f": ()}, [7, 5])
 
 
 def test_an_answer_that_is_written_too_slowly_is_unavailable(server: OpenAIServer) -> None:

@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 import psycopg
 import pytest
 from sakuin.errors import Refused, Unavailable
+from sakuin.knowledge.learns.instructions import Section
 from sakuin.knowledge.messages import AskLearns
-from sakuin.knowledge.page import Explanation
 from sakuin.knowledge.postgres import PAGES_AT_ONCE
 from sakuin.platform.openai.budget import DailyTokens
 
@@ -34,11 +34,11 @@ class Model(MemoryLearnsModel):
     require_budget: Callable[[], None] = lambda: None
     answers: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
-    def learns(self, explanations: Sequence[Explanation]) -> Mapping[str, tuple[str, ...]]:
+    def learns(self, sections: Sequence[Section]) -> Mapping[str, tuple[str, ...]]:
         self.require_budget()
-        super().learns(explanations)
+        super().learns(sections)
         self.during()
-        anchors = [one.anchor for one in explanations]
+        anchors = [one.anchor for one in sections]
         if self.error or self.poison in anchors:
             raise self.error or Unavailable("no usable answer", vendor="openai")
         return dict.fromkeys(anchors, ITEMS)

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 
 from sakuin.errors import NotFound, OutOfTime, OverBudget, Refused, SakuinError, Unavailable, UnreadablePage
 from sakuin.knowledge.index_page import IndexPage, PageVersion
+from sakuin.knowledge.learns.instructions import Section
 from sakuin.knowledge.learns.sources import LearnsSources
 from sakuin.knowledge.messages import MaterialQueue
 from sakuin.knowledge.model import EventResult
-from sakuin.knowledge.page import Explanation
 from sakuin.knowledge.postgres import Group, LearnsRecords
 from sakuin.knowledge.reading.page_reader import read_page
 
@@ -67,7 +67,7 @@ class AskModel:
             self.records.send_due(self.queue.ask_learns)
         return result
 
-    def _answer(self, material: str, group: Group, texts: Mapping[str, Explanation]) -> SakuinError | None:
+    def _answer(self, material: str, group: Group, texts: Mapping[str, Section]) -> SakuinError | None:
         """Asks about the group and stores the answers; returns the failure of the call."""
         if not group.keys or self.sources.model is None:
             return None
@@ -77,7 +77,7 @@ class AskModel:
             if not _was_made(error):
                 self.records.release(material, not_asked=group.keys, seconds=_pause(error))
             return error
-        self.records.store({key: learns.get(texts[key].anchor, ()) for key in group.keys})
+        self.records.store({key: learns[texts[key].anchor] for key in group.keys if texts[key].anchor in learns})
         return None
 
 

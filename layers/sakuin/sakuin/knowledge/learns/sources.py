@@ -8,15 +8,13 @@ from typing import Protocol
 
 from sakuin.errors import Invalid, NotFound
 from sakuin.knowledge.learns.authored import LARGEST_FILE, LearnsFile, learns_keys, parse_learns
+from sakuin.knowledge.learns.instructions import Section, sections_of
 from sakuin.knowledge.learns.writer import complete_learns, plain_learns
 from sakuin.knowledge.model import Learns
 from sakuin.knowledge.names import OWN_FOLDER
-from sakuin.knowledge.page import Explanation, Page
+from sakuin.knowledge.page import EMBEDDED_LENGTH, Explanation, Page
 from sakuin.knowledge.postgres import Items, LearnsRecords
 from sakuin.platform.s3 import S3Bucket
-
-# A language model reads the beginning of an explanation.
-_SHOWN_CHARACTERS = 1_500
 
 
 class LearnsModel(Protocol):
@@ -26,8 +24,11 @@ class LearnsModel(Protocol):
     def name(self) -> str:
         """Returns the names of model and instruction, a part of the cache key."""
 
-    def learns(self, explanations: Sequence[Explanation]) -> Mapping[str, Items]:
-        """Returns items by anchor for some explanations of a page, in one call. A timeout raises `Unavailable`."""
+    def learns(self, sections: Sequence[Section]) -> Mapping[str, Items]:
+        """Returns items by anchor for some explanations of a page; none for one that it left out.
+
+        A timeout raises `Unavailable`. An anchor that is not in the answer was not asked about.
+        """
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,14 +54,14 @@ class LearnsSources:
         """Returns the `learns` of every explanation of the page stored under `key`."""
         files = self.versions(key)
         authored = self._authored(files, material)
-        texts = {item.anchor: text for text, item in self._texts(authored, material, page)}
+        texts = {section.anchor: text for text, section in self._texts(authored, material, page)}
         answers = self.records.answers(set(texts.values()))
         return LearnsOfPage(
             {item.anchor: _learns(item, page, authored, texts.get(item.anchor), answers) for item in page.explanations},
             files,
         )
 
-    def texts(self, key: str, material: str, page: Page) -> Mapping[str, Explanation]:
+    def texts(self, key: str, material: str, page: Page) -> Mapping[str, Section]:
         """Returns the explanations that a language model is asked about, by the key of their text."""
         # Equal texts have one key, and one answer.
         return dict(self._texts(self._authored(self.versions(key), material), material, page))
@@ -89,17 +90,12 @@ class LearnsSources:
                 authored = {**self._file(key, version).for_material(material), **authored}
         return authored
 
-    def _texts(self, authored: Mapping[str, Items], material: str, page: Page) -> list[tuple[str, Explanation]]:
+    def _texts(self, authored: Mapping[str, Items], material: str, page: Page) -> list[tuple[str, Section]]:
         # The text of the canary page is new in each run, and needs no model.
         if self.model is None or material.startswith(OWN_FOLDER):
             return []
         name = self.model.name
-        return [(_key(name, item), item) for item in page.explanations if not authored.get(item.anchor)]
-
-
-def shown_text(explanation: Explanation) -> str:
-    """Returns what a language model reads of an explanation."""
-    return f"title: {explanation.title}\n{explanation.text[:_SHOWN_CHARACTERS]}"
+        return [(_key(name, one), one) for one in sections_of(material, page) if not authored.get(one.anchor)]
 
 
 def _learns(
@@ -113,5 +109,7 @@ def _learns(
     return Learns(plain_learns(explanation, page), "rules" if is_final else "provisional", key=key)
 
 
-def _key(model: str, explanation: Explanation) -> str:
-    return hashlib.sha256(json.dumps([model, shown_text(explanation)], ensure_ascii=False).encode()).hexdigest()
+def _key(model: str, section: Section) -> str:
+    """Returns the key of an answer. Its place and its neighbours do not count: they are no new text."""
+    shown = [model, section.title, section.text[:EMBEDDED_LENGTH]]
+    return hashlib.sha256(json.dumps(shown, ensure_ascii=False).encode()).hexdigest()
