@@ -1,5 +1,6 @@
 """Indexing one version of a page."""
 
+import json
 from collections.abc import Collection
 from dataclasses import replace
 from typing import Any
@@ -8,7 +9,8 @@ import pytest
 from sakuin.errors import Conflict, Unavailable
 from sakuin.knowledge.index_page import PageVersion
 from sakuin.knowledge.learns.actions import names_action
-from sakuin.knowledge.model import ChangeResult
+from sakuin.knowledge.messages import read_event
+from sakuin.knowledge.model import ChangeResult, PageChange
 from sakuin.retrieval.index_version import PageIndexVersion
 
 from tests.builders import a_page
@@ -68,6 +70,35 @@ def test_one_changed_rule_costs_one_text_and_touches_one_chunk(world: World) -> 
     after = {chunk.anchor: chunk.generation for chunk in world.chunks(MATERIAL)}
     assert len(world.embedder.embedded) == embedded + 1
     assert {anchor for anchor in after if after[anchor] != before[anchor]} == {"tip-sign"}
+
+
+def test_words_of_the_same_text_are_not_analyzed_again_even_if_another_worker_replaces_them(world: World) -> None:
+    def words(material: str) -> dict[str, tuple[list[str], list[int]]]:
+        rows = "select id, terms, impacts from public.chunk_words where is_current and material = %s"
+        return {id.partition("#")[2]: (terms, impacts) for id, terms, impacts in world.sql.execute(rows, [material])}
+
+    world.put(KEY, a_page(BOXES))
+    for boxes in (
+        BOXES | {"tip-sign": "別のコツ: 図をかく。"},
+        dict.fromkeys(BOXES, "ほかの文: 何も同じではない。"),
+        BOXES,
+    ):
+        world.bucket.write(KEY, a_page(boxes))
+    second, third, fourth = world.bucket.take_messages()
+    index = _Interrupted(world, times=0)
+    deliver(world, index, second)
+    assert index.analyzed == [{"tip-sign"}]
+    index.interrupt, index.left = (lambda: world.deliver(third)), 1
+    deliver(world, index, fourth)
+    assert index.analyzed == [{"tip-sign"}, {"tip-sign"}, set(BOXES)]
+    world.put("new.html", a_page(BOXES))
+    assert words(MATERIAL) == words("new")
+
+
+def deliver(world: World, index: "_Interrupted", message: str) -> None:
+    event = read_event(json.loads(message))
+    assert event
+    replace(world.events, pages=replace(world.apply_page, index=index)).process_event(event)
 
 
 def test_a_page_is_found_by_its_headings_and_by_its_semantic_ids(world: World) -> None:
@@ -140,18 +171,27 @@ class _Interrupted:
     """An index whose row another worker changes just before vectors are looked up, so many `times`."""
 
     def __init__(self, world: World, *, times: int) -> None:
-        self.interrupted, self._left = 0, times
+        self.interrupted, self.left = 0, times
+        self.analyzed: list[set[str]] = []
         self._real, self._sql = world.index, world.sql
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._real, name)
 
+    def interrupt(self) -> object:
+        change = "update public.material set generation = generation + 1 where material = %s"
+        return self._sql.execute(change, [MATERIAL])
+
     def missing_vectors(self, text_hashes: Collection[str], fingerprint: PageIndexVersion) -> set[str]:
-        if self._left:
-            self._left -= 1
+        if self.left:
+            self.left -= 1
             self.interrupted += 1
-            self._sql.execute("update public.material set generation = generation + 1 where material = %s", [MATERIAL])
+            self.interrupt()
         return self._real.missing_vectors(text_hashes, fingerprint)
+
+    def apply(self, change: PageChange, **options: Any) -> ChangeResult:
+        self.analyzed.append({chunk.anchor for chunk in change.chunks or () if chunk.words_row is None})
+        return self._real.apply(change, **options)
 
 
 def test_the_result_counts_chunks_and_embedded_texts(world: World) -> None:

@@ -134,7 +134,7 @@ def test_the_recorded_vectors_are_those_of_the_model(client: openai.OpenAI, tmp_
     questions = (TESTS / "general" / "de" / "queries.jsonl").read_text("utf-8").splitlines()[:5]
     page = read_page(next(SAMPLES.rglob("一次関数*.html")).read_bytes())
     learns = {each.anchor: Learns((), "rules") for each in page.explanations}
-    _, passages = chunks_of_page("", page, learns, "")
+    _, passages = chunks_of_page("", page, learns, "", {})
     texts = [f"query: {json.loads(line)['query']}" for line in questions]
     texts += [f"passage: {text}" for text in islice(passages.values(), 10)]
     cache = VectorCache(tmp_path / "v.sqlite")

@@ -106,7 +106,7 @@ def test_an_anchored_part_of_a_structure_begins_without_it() -> None:
 def test_embedded_and_indexed_texts_and_their_hashes_are_those_of_the_plain_text() -> None:
     page = read_page(f'<p id="rule-a">{"word " * 3}</p><div id="rule-b">Sizes{TABLE}</div>'.encode())
     learns = {each.anchor: Learns(("a", "b", "c"), "rules") for each in page.explanations}
-    chunks, texts = chunks_of_page("m", page, learns, "")
+    chunks, texts = chunks_of_page("m", page, learns, "", {})
     assert "Sizes\nSizes\nSize | Price\nS | |x| < 3\n| 5" in texts.values()
     assert "| --- |" in chunks[1].content
 

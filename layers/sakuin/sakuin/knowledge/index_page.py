@@ -4,7 +4,7 @@ import hashlib
 import json
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from typing import Any
 
 from sakuin import __version__
 from sakuin.errors import Conflict, UnreadablePage
@@ -45,6 +45,7 @@ from sakuin.texts.catalogue import coded
 
 # When two workers process one material, the second finds the change of the first and starts again.
 _ATTEMPTS = 5
+_NO_WORDS = IndexedWords({}, frozenset())
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +105,11 @@ class IndexPage:
                 findings = recorded([unreadable_page(material, str(error))])
                 change, new = PageChange(material, requested.source, error=str(error), findings=findings), 0
             embedded += new
-            applied = self._apply(change, record.generation)
+            try:
+                applied = self._apply(change, record.generation)
+            except Conflict:
+                # The row of known words was replaced meanwhile.
+                applied = ChangeResult("conflict", record.generation)
             if applied.outcome == "applied" and self._is_outdated(page, change):
                 # The event of the `learns.yml` may have come too early.
                 page = replace(page, source=None)
@@ -130,9 +135,10 @@ class IndexPage:
         stored = self.bucket.read(page.key, version_id=page.version_id, max_bytes=self.max_page_bytes)
         content = read_page(stored.body, box_selectors=self.box_selectors, most_explanations=self.most_explanations)
         learns = self.learns(page.key, page.material, content)
-        chunks, texts = chunks_of_page(page.material, content, learns.learns, self.version.vocabulary)
         version = self._others(record.index_versions).get(page.index_version or "", self._live(record.index_versions))
         has_rows = any(each.store == "turbopuffer" for each in (self.version, *_pages(record.index_versions)))
+        known = {} if has_rows or record.fingerprint != fingerprint else record.words
+        chunks, texts = chunks_of_page(page.material, content, learns.learns, self.version.vocabulary, known)
         vectors, embedded = self._vectors(version, record, chunks, texts, stores_all=has_rows)
         indexed = [IndexedChunk(one.anchor, one.learns.items, one.learns.given) for one in chunks]
         change = PageChange(
@@ -231,9 +237,12 @@ def _pages(versions: Sequence[StoredIndexVersion]) -> list[PageIndexVersion]:
 
 
 def chunks_of_page(
-    material: str, page: Page, learns: Mapping[str, Learns], vocabulary: str
+    material: str, page: Page, learns: Mapping[str, Learns], vocabulary: str, known: Mapping[str, Sequence[Any]]
 ) -> tuple[list[KnowledgeChunk], dict[str, str]]:
-    """Returns the chunks of a page, and the texts to embed by the names of their vectors."""
+    """Returns the chunks of a page, and the texts to embed by the names of their vectors.
+
+    `known` are the rows of words by anchor, as in `PageRecord`. The words of the same text are not analyzed again.
+    """
     texts: dict[str, str] = {}
     chunks: list[KnowledgeChunk] = []
     for explanation in page.explanations:
@@ -241,15 +250,17 @@ def chunks_of_page(
         titles = titles_text(explanation, items.searched, page.title)
         passages = embedded_passages(explanation.text[:EMBEDDED_LENGTH], title=titles)
         texts |= passages
-        chunks.append(_chunk(material, page, explanation, items, tuple(passages), vocabulary))
+        number, *hashes = known.get(explanation.anchor, (None,))
+        same = hashes == [text_hash(explanation.content), next(iter(passages))]
+        words = _NO_WORDS if same else _words(page, explanation, items, vocabulary)
+        chunk = _chunk(material, page, explanation, items, tuple(passages), words)
+        chunks.append(replace(chunk, words_row=number if same else None))
     return chunks, texts
 
 
 def _chunk(
-    material: str, page: Page, explanation: Explanation, learns: Learns, passages: tuple[str, ...], vocabulary: str
+    material: str, page: Page, explanation: Explanation, learns: Learns, passages: tuple[str, ...], words: IndexedWords
 ) -> KnowledgeChunk:
-    body = body_text(explanation, page.title)
-    index = _words_again if len(body) <= _SHORT else _words
     return KnowledgeChunk(
         id=chunk_id(material, explanation.anchor),
         material=material,
@@ -268,14 +279,10 @@ def _chunk(
         content_hash=text_hash(explanation.content),
         text_hashes=passages,
         illustrates=explanation.illustrates,
-        words=index(explanation.title, learns.searched, body, vocabulary),
+        words=words,
     )
 
 
-def _words(title: str, learns: tuple[str, ...], body: str, vocabulary: str) -> IndexedWords:
-    return index_words(title=title, learns=learns, body=body, vocabulary=vocabulary_of(vocabulary))
-
-
-# Of a page that is pushed again, a worker has most texts already: 10 MB at most of the usual length.
-_SHORT = 1_000  # characters
-_words_again = lru_cache(maxsize=256)(_words)
+def _words(page: Page, explanation: Explanation, learns: Learns, vocabulary: str) -> IndexedWords:
+    body = body_text(explanation, page.title)
+    return index_words(title=explanation.title, learns=learns.searched, body=body, vocabulary=vocabulary_of(vocabulary))

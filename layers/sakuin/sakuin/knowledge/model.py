@@ -63,7 +63,8 @@ class KnowledgeChunk(LocatedText):
     """One explanation as it is stored.
 
     `text_hashes` name the vectors of its passages (see `embedded_passages`); `content_hash` is the SHA-256 hex of
-    `content`. `words` are its search terms, and the readings of its own words. `section` is the nearest heading around
+    `content`. `words` are its search terms, and the readings of its own words; there are none if
+    the row `words_row` has them already. `section` is the nearest heading around
     it.
     """
 
@@ -80,6 +81,7 @@ class KnowledgeChunk(LocatedText):
     text_hashes: tuple[str, ...]
     illustrates: tuple[str, ...]
     words: IndexedWords
+    words_row: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -369,7 +371,8 @@ class LibraryCounts:
 class PageRecord:
     """What a worker knows of a page before it changes it, and the index versions of the deployment.
 
-    The other fields are those of `MaterialState`; of an unknown page, those of a deleted one.
+    `words` has the row of words, the `content_hash` and the first of `text_hashes` by anchor, if this version's index
+    wrote them. The other fields are those of `MaterialState`; of an unknown page, those of a deleted one.
     """
 
     index_versions: Sequence[StoredIndexVersion] = ()
@@ -379,6 +382,7 @@ class PageRecord:
     indexed_version_id: str | None = None
     fingerprint: str | None = None
     page_hash: str | None = None
+    words: Mapping[str, Sequence[Any]] = field(default_factory=dict)
 
     @classmethod
     def of(cls, record: Mapping[str, Any]) -> "PageRecord":

@@ -457,6 +457,8 @@ def _row(chunk: KnowledgeChunk) -> dict[str, Any]:
 
 
 def _words(chunk: KnowledgeChunk) -> dict[str, Any]:
+    if chunk.words_row is not None:
+        return {"words": chunk.words_row}
     impacts = written_words(chunk.words)
     return {"terms": list(impacts), "impacts": list(impacts.values()), "spelled": dict(chunk.words.spelled)}
 
