@@ -801,7 +801,7 @@ create function public.schema_digest() returns text language sql stable set sear
     select concat_ws(' ', 'constraint', c.relname, k.conname, pg_get_constraintdef(k.oid))
     from ours c join pg_constraint k on k.conrelid = c.oid and k.contype <> 'n'
     union all
-    select pg_get_indexdef(i.indexrelid) from ours c join pg_index i on i.indrelid = c.oid
+    select pg_get_indexdef(i.indexrelid) from ours c join pg_index i on i.indrelid = c.oid where i.indisvalid
     union all
     select pg_get_triggerdef(t.oid) from ours c join pg_trigger t on t.tgrelid = c.oid and not t.tgisinternal
     union all

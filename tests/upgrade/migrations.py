@@ -2,20 +2,21 @@
 
 import hashlib
 import re
+import subprocess
 import tomllib
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 
 import psycopg
 import sakuin
 from postgrest import APIError
-from sakuin import __version__
 from sakuin.errors import SakuinError
 from sakuin.platform.supabase import reading_functions as reading
 from sakuin.platform.supabase import schema
 from sakuin.platform.supabase.client import answer, connected
 from sakuin.platform.supabase.schema import HealthCheck, SchemaState
-from sakuin_local.places import MIGRATIONS, SCHEMA
+from sakuin_local.places import MIGRATIONS, REPOSITORY
 from sakuin_local.supabase.database import Database
 
 from tests.awaiting import awaited
@@ -54,20 +55,22 @@ def edited(now: Mapping[str, str], recorded: Mapping[str, str]) -> list[str]:
     return [name for name, digest in recorded.items() if now.get(name) != digest]
 
 
-def write_only_migration() -> bool:
-    """Writes the only migration of a release candidate from the schema; does nothing once a version is released."""
-    files = sorted(MIGRATIONS.glob("*.sql"))
-    if "rc" not in __version__ or len(files) > 1:
-        return False
-    files[0].write_text("".join(file.read_text() for file in sorted(SCHEMA.glob("*.sql"))))
-    DIGESTS.unlink(missing_ok=True)
-    return True
+def commits_of(migration: str) -> list[str] | None:
+    """Returns the commits that touched a migration; None where git or its whole history is missing."""
+    with suppress(OSError, subprocess.CalledProcessError):
+        if _git("rev-parse", "--is-shallow-repository") == ["false"]:
+            return _git("log", "--format=%H", "--", f"{MIGRATIONS}/{migration}.sql")
+    return None
+
+
+def _git(*arguments: str) -> list[str]:
+    command = ["git", "-C", str(REPOSITORY), *arguments]
+    return subprocess.run(command, check=True, capture_output=True, text=True).stdout.split()
 
 
 def write_digests() -> None:
-    """Adds the digests of new migrations; an edited one is an error."""
-    recorded = recorded_digests() if DIGESTS.exists() else {}
-    if wrong := edited(digests(), recorded):
+    """Writes the digests of new migrations; a committed one that was edited is an error."""
+    if wrong := [name for name in edited(digests(), recorded_digests()) if commits_of(name) != []]:
         raise SystemExit(f"A migration is never edited: restore {', '.join(wrong)}, and write a new file")
     lines = (f'{name} = "{digest}"\n' for name, digest in digests().items())
     DIGESTS.write_text(_HEAD + "".join(lines))

@@ -25,16 +25,7 @@ from sakuin.platform.sqs import SqsQueue
 from sakuin_local.places import REPOSITORY, SCHEMA
 from sakuin_local.supabase.database import running_database
 
-from tests.upgrade.replay import (
-    RECORDED,
-    Call,
-    Replay,
-    Session,
-    read_answer,
-    read_messages,
-    read_sessions,
-    recording_of,
-)
+from tests.upgrade.replay import RECORDED, Call, Replay, Session, read_answer, recording_of
 
 _FOLDER = "SAKUIN_RECORDING"
 _PARTS = (
@@ -69,15 +60,6 @@ def record() -> None:
     sent = [body for one in found for body in one["messages"] if [type(value) for value in body.values()] == [dict]]
     messages = {_names(body): body for body in sent}
     _write(kept, [messages[names] for names in sorted(messages)])
-
-
-def prune(replay: Replay) -> None:
-    """Drops the recorded sessions of this version that its schema answers otherwise now."""
-    sessions = read_sessions(__version__)
-    same = [session for session in sessions if not list(replay.differences(session))]
-    if len(same) < len(sessions):
-        print(len(sessions) - len(same), "recorded sessions are dropped")
-        _write(same, read_messages(__version__))
 
 
 def _write(sessions: Sequence[Session], messages: Sequence[Mapping[str, Any]]) -> None:

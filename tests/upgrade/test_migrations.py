@@ -1,6 +1,8 @@
 """Migrations are never edited, and all of them together give the schema that people read."""
 
+import re
 import tomllib
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -11,12 +13,23 @@ from sakuin.errors import Unavailable
 from sakuin.platform.supabase.client import answer, connected
 from sakuin.platform.supabase.reading_functions import READING_FUNCTIONS
 from sakuin.platform.supabase.schema import DIGEST, NEWEST_MIGRATION, Health, HealthCheck, compared
-from sakuin_local.places import MIGRATIONS, SCHEMA
+from sakuin_local.places import MIGRATIONS, REPOSITORY, SCHEMA
 from sakuin_local.supabase.database import Database
 from sakuin_local.supabase.migrations import apply_migrations
 
 from tests.database_server import DatabaseServer, connection_to
-from tests.upgrade.migrations import digests, dump, edited, reading_functions, recorded_digests, schema_digest
+from tests.postgres_programs import done
+from tests.upgrade.migrations import (
+    commits_of,
+    digests,
+    dump,
+    edited,
+    reading_functions,
+    recorded_digests,
+    schema_digest,
+)
+
+FIRST = "20261129000000_version_1_0_0"
 
 
 @pytest.fixture(scope="module")
@@ -37,6 +50,14 @@ def written(database_server: DatabaseServer, tmp_path_factory: pytest.TempPathFa
 def test_no_migration_was_edited() -> None:
     assert edited(digests(), recorded_digests()) == []
     assert set(digests()) == set(recorded_digests()), "python -m tests.upgrade write"
+
+
+def test_one_commit_wrote_the_first_migration() -> None:
+    commits = commits_of(FIRST)
+    if commits is None:
+        # The test before this one compares its digest.
+        warnings.warn("Its history is missing. In a shallow clone: git fetch --unshallow", stacklevel=1)
+    assert commits is None or len(commits) == 1
 
 
 def test_all_migrations_give_the_schema_that_people_read(migrated: Database, written: Database) -> None:
@@ -73,6 +94,32 @@ def test_each_change_of_the_schema_gives_another_digest(written: Database, chang
         connection.execute(CHANGES[change].encode())
         row = connection.execute("select public.schema_digest()").fetchone()
     assert row != (schema_digest(written.dsn),)
+
+
+_LONG_INDEX = re.compile(r"```sh\n(psql .*?concurrently.*?)```", re.DOTALL)
+_INDEX = "create index if not exists material_updated on public.material (updated_at)"
+
+
+def test_a_long_index_is_built_beside_writers_and_again_after_an_end_in_between(
+    written: Database, tmp_path: Path
+) -> None:
+    (build,) = _LONG_INDEX.findall((REPOSITORY / "docs" / "how-to" / "upgrade.md").read_text())
+    before = schema_digest(written.dsn)
+    with undone(written) as connection:
+        connection.execute(_INDEX)
+        row = connection.execute("select public.schema_digest()").fetchone()
+    with psycopg.connect(written.dsn_postgres) as writer:
+        writer.execute("lock table public.material in row exclusive mode")
+        with pytest.raises(AssertionError, match="statement timeout"):
+            done(build.replace("= 0", "= 500"), tmp_path, written)
+    with psycopg.connect(written.dsn_postgres, autocommit=True) as sql:
+        is_valid = "select indisvalid from pg_index where indexrelid = 'public.material_updated'::regclass"
+        assert (sql.execute(is_valid).fetchall(), schema_digest(written.dsn)) == ([(False,)], before)
+        done(build, tmp_path, written)
+        # The migration finds it.
+        sql.execute(_INDEX)
+        assert (sql.execute(is_valid).fetchall(), (schema_digest(written.dsn),)) == ([(True,)], row)
+        sql.execute("drop index public.material_updated")
 
 
 @contextmanager

@@ -30,7 +30,7 @@ from tests.upgrade.migrations import await_reading, schema_digest, state_of
 from tests.upgrade.replay import Replay, missing, read_messages, read_sessions
 from tests.worlds import PAGE_BOXES, PAGE_KEY, World, Worlds, long, world_of
 
-FIRST = "20261126000000_version_1_0.sql"
+FIRST = "20261129000000_version_1_0_0.sql"
 SECOND = Path(__file__).with_name("second")
 QUERY, DOCUMENT = "二次方程式を公式で解きたい", {"articles": [long("二次関数"), long("三角比")]}
 

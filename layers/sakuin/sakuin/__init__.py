@@ -1,3 +1,3 @@
 """Sakuin: an event-driven knowledge index that agents search."""
 
-__version__ = "1.0.0rc1"
+__version__ = "1.0.0"

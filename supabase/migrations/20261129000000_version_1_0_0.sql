@@ -4811,7 +4811,7 @@ create function public.schema_digest() returns text language sql stable set sear
     select concat_ws(' ', 'constraint', c.relname, k.conname, pg_get_constraintdef(k.oid))
     from ours c join pg_constraint k on k.conrelid = c.oid and k.contype <> 'n'
     union all
-    select pg_get_indexdef(i.indexrelid) from ours c join pg_index i on i.indrelid = c.oid
+    select pg_get_indexdef(i.indexrelid) from ours c join pg_index i on i.indrelid = c.oid where i.indisvalid
     union all
     select pg_get_triggerdef(t.oid) from ours c join pg_trigger t on t.tgrelid = c.oid and not t.tgisinternal
     union all
@@ -4966,29 +4966,16 @@ end $$;
 grant sakuin_member to postgres;
 grant usage on schema public to sakuin_member;
 
--- All functions find the same tables, whoever calls them. A table in a caller's pg_temp is found last, and by the roles of
--- the API never made.
-do $$
-declare
-  f regprocedure;
-begin
-  for f in select p.oid from pg_proc p where p.pronamespace = 'public'::regnamespace and p.prosqlbody is null loop
-    execute format('alter function %s set search_path = public, extensions, pg_temp', f);
-  end loop;
-  execute format('revoke temporary on database %I from public', current_database());
+do $$ begin
+  if not exists (select from pg_roles where rolname = 'sakuin_search') then
+    create role sakuin_search nologin noinherit;
+  end if;
 end $$;
+grant sakuin_search to authenticator;
+grant usage on schema public to sakuin_search;
 
 -- ---------------------------------------------------------------- row level security
-
 -- Without a policy, a table has no rows for anybody but its owner and service_role.
-do $$
-declare
-  t regclass;
-begin
-  for t in select c.oid from pg_class c where c.relnamespace = 'public'::regnamespace and c.relkind = 'r' loop
-    execute format('alter table %s enable row level security', t);
-  end loop;
-end $$;
 
 -- Members see the members; owners add and change them, but change or remove no other owner; everybody may leave.
 create policy see_members on public.project_member for select to sakuin_member
@@ -5040,56 +5027,56 @@ create policy see_quotas on public.quota for select to sakuin_member using (true
 -- Hosted projects have different default grants, by their age. Until 2026 new tables and functions were open to all
 -- three roles; since then service_role has no access to new tables either, but TRUNCATE, REFERENCES and TRIGGER are
 -- still granted. Postgres itself lets everybody execute a new function. Therefore everything is revoked first, and
--- then granted by name. These statements must come after everything that they are about.
+-- then granted by name.
 
-revoke all on all tables in schema public from public, anon, authenticated, service_role;
-revoke all on all sequences in schema public from public, anon, authenticated, service_role;
-revoke all on all functions in schema public from public, anon, authenticated, service_role;
-
--- Functions run with the rights of their caller, so the caller needs the tables that they use. Sequences need no grant:
--- all of them belong to identity columns.
-grant select, insert, update, delete on all tables in schema public to service_role;
-grant execute on all functions in schema public to service_role;
-
-grant select on public.project to sakuin_member;
-grant select, insert, update (role), delete on public.project_member to sakuin_member;
-grant select, insert, update, delete on public.context_table, public.tool, public.mcp, public.mcp_binding,
-  public.project_synonyms to sakuin_member;
-grant select on public.key_use to sakuin_member;
-grant select on public.quota to sakuin_member;
-grant execute on all functions in schema public to sakuin_member;
-
--- The functions of the API. create_project runs with the rights of postgres (3_projects.sql).
-do $$
+-- Sets what each table and function needs, whatever they had. Each migration ends with it: a function that is created
+-- again has lost its settings.
+create function public.set_rights() returns void language plpgsql as $$
 declare
-  f regproc;
+  t regclass;
+  f regprocedure;
+  name regproc;
 begin
-  -- A role needs CREATE on the schema to become the owner of a function.
+  for t in select c.oid from pg_class c where c.relnamespace = 'public'::regnamespace and c.relkind = 'r' loop
+    execute format('alter table %s enable row level security', t);
+  end loop;
+  -- All functions find the same tables, whoever calls them. A table in a caller's pg_temp is found last.
+  for f in select p.oid from pg_proc p where p.pronamespace = 'public'::regnamespace and p.prosqlbody is null loop
+    execute format('alter function %s set search_path = public, extensions, pg_temp', f);
+  end loop;
+  execute format('revoke temporary on database %I from public', current_database());
+  revoke all on all tables in schema public from public, anon, authenticated, service_role;
+  revoke all on all sequences in schema public from public, anon, authenticated, service_role;
+  revoke all on all functions in schema public from public, anon, authenticated, service_role;
+
+  -- Functions run with the rights of their caller, so the caller needs the tables that they use. Sequences need no
+  -- grant: all of them belong to identity columns.
+  grant select, insert, update, delete on all tables in schema public to service_role;
+  grant execute on all functions in schema public to service_role;
+
+  grant select on public.project, public.key_use, public.quota to sakuin_member;
+  grant select, insert, update (role), delete on public.project_member to sakuin_member;
+  grant select, insert, update, delete on public.context_table, public.tool, public.mcp, public.mcp_binding,
+    public.project_synonyms to sakuin_member;
+  grant execute on all functions in schema public to sakuin_member;
+
+  -- The functions of the API. create_project runs with the rights of postgres (3_projects.sql). A role needs CREATE on
+  -- the schema to become the owner of a function.
   grant create on schema public to sakuin_member;
-  foreach f in array array[
+  foreach name in array array[
     'list_projects', 'delete_project', 'add_member', 'list_members', 'remove_member',
     'read_synonyms', 'replace_synonyms',
     'create_table', 'read_table', 'read_document', 'list_tables', 'replace_table', 'change_table', 'delete_table', 'begin_upload',
     'check_node', 'create_tool', 'read_tool', 'list_tools', 'change_tool', 'reindex_tool', 'delete_tool',
     'create_mcp', 'read_mcp', 'list_mcps', 'bind_tool', 'unbind_tool', 'rotate_mcp', 'change_mcp', 'delete_mcp'
   ]::regproc[] loop
-    execute format('alter function %s security definer', f::regprocedure);
-    execute format('alter function %s owner to sakuin_member', f::regprocedure);
+    execute format('alter function %s security definer', name::regprocedure);
+    execute format('alter function %s owner to sakuin_member', name::regprocedure);
   end loop;
   revoke create on schema public from sakuin_member;
-end $$;
 
--- What a search needs. These functions run with the rights of postgres: sakuin_search reads no table.
-do $$
-declare
-  f regproc;
-begin
-  if not exists (select from pg_roles where rolname = 'sakuin_search') then
-    create role sakuin_search nologin noinherit;
-  end if;
-  grant sakuin_search to authenticator;
-  grant usage on schema public to sakuin_search;
-  foreach f in array array[
+  -- What a search needs. These functions run with the rights of postgres: sakuin_search reads no table.
+  foreach name in array array[
     'search_candidates', 'stored_candidates', 'chunks_to_show', 'has_terms', 'read_chunks', 'list_concepts', 'list_materials', 'filter_values', 'lexicon_entries',
     'library_places', 'read_page', 'find_text',
     'endpoint', 'endpoint_of_key', 'endpoint_of_user', 'table_lexicon_entries', 'table_term_frequencies', 'current_chunks',
@@ -5097,13 +5084,14 @@ begin
     'index_versions', 'has_second_factor', 'search_keys', 'record_key_use', 'consume_quota', 'record_refused_question',
     'record_feedback', 'add_tokens', 'add_daily_counts'
   ]::regproc[] loop
-    execute format('alter function %s security definer', f::regprocedure);
-    execute format('grant execute on function %s to sakuin_search', f::regprocedure);
+    execute format('alter function %s security definer', name::regprocedure);
+    execute format('grant execute on function %s to sakuin_search', name::regprocedure);
   end loop;
 end $$;
+select public.set_rights();
 
--- The same for what later migrations create. Such a migration must itself enable row level security on its tables, and
--- revoke its functions from public: the defaults of one schema cannot. tests/isolation/test_sql_rights.py checks both.
+-- For what an operator creates by hand: the defaults of one schema cannot revoke functions from public, or enable row
+-- level security. tests/isolation/test_sql_rights.py checks both.
 alter default privileges in schema public revoke all on tables from anon, authenticated, service_role;
 alter default privileges in schema public revoke all on sequences from anon, authenticated, service_role;
 alter default privileges in schema public revoke all on functions from anon, authenticated, service_role;
