@@ -9,7 +9,7 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
     "init": ("sakuin init", "sakuin init --pages public --build hugo --prefix docs"),
     "watch": ("sakuin watch _site",),
     "annotate": ("sakuin annotate pages/", "sakuin annotate pages/ --write"),
-    "learns": ("sakuin learns pages/", "sakuin learns --json"),
+    "learns": ("sakuin learns pages/ > work.md", "sakuin learns pages/ --check", "sakuin learns pages/ --accept"),
     "connect": ("sakuin connect", "sakuin connect codex cursor", "sakuin connect --print", "sakuin connect --undo"),
     "search": ('sakuin search "how to solve a quadratic equation" --top-k 3',),
     "chunk": ('sakuin chunk "junior/x#rule-quadratic-formula"',),

@@ -9,10 +9,11 @@ from sakuin import __version__
 from sakuin_cli.commands import index, keys, mcp, project, table, tool
 from sakuin_cli.commands.authors.annotate import annotate
 from sakuin_cli.commands.authors.init import init
+from sakuin_cli.commands.authors.learns import learns
 from sakuin_cli.commands.authors.list import list_
 from sakuin_cli.commands.authors.push import push
 from sakuin_cli.commands.authors.rm import rm
-from sakuin_cli.commands.authors.validate import learns, validate
+from sakuin_cli.commands.authors.validate import validate
 from sakuin_cli.commands.authors.watch import watch
 from sakuin_cli.commands.connect import connect
 from sakuin_cli.commands.erase import erase

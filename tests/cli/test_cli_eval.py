@@ -183,3 +183,25 @@ def test_a_leg_alone(filled: Operator) -> None:
     assert all(result["cosine"] is None for result in words["results"])
     vectors = filled.sakuin("explain", "解の公式", "--legs", "vectors", "--json").document
     assert all(result["matched"] == [] for result in vectors["results"])
+
+
+def test_the_order_has_the_questions_that_are_not_answered_first(filled: Operator) -> None:
+    filled.file(f"site/{MATERIAL}.html", a_page(PAGE))
+    weak = {"query": "例題を解く", "gold": [SQUARE]}
+    arguments = ("learns", filled.folder / "site", "--questions", labels(filled, RIGHT, weak), "--json")
+    sections = {one["id"]: one for one in filled.sakuin(*arguments).document["sections"]}
+    assert [id for id, one in sections.items() if one["questions"]] == [SQUARE]
+    assert sections[SQUARE]["questions"] == ["例題を解く"]
+
+
+def test_learns_are_asked_as_questions_and_those_that_another_section_answers_are_refused(filled: Operator) -> None:
+    site = filled.folder / "site"
+    filled.file(f"site/{MATERIAL}.html", a_page(PAGE))
+    items = {"rule-formula": ["平方の形に直す方法", "係数を代入する計算", "符号の間違いを防ぐ方法"]}
+    file = filled.file("site/learns.yml", json.dumps({MATERIAL: items}).encode())
+    unasked = filled.sakuin("learns", site, "--check", "--json").document
+    assert (unasked["unasked"], [one["rule"] for one in unasked["refused"]]) == ([FORMULA], ["learns-promise"])
+    filled.deployment.put("learns.yml", file.read_bytes())
+    asked = filled.sakuin("learns", site, "--check", "--json").document
+    elsewhere = [one["message"] for one in asked["refused"] if one["rule"] == "learns-elsewhere"]
+    assert (asked["unasked"], elsewhere) == ([], [f"「平方の形に直す方法」 of #rule-formula is answered by {SQUARE}"])

@@ -40,7 +40,7 @@ def test_only_the_folder_that_was_named_is_checked(operator: Operator) -> None:
     for key in ("junior/x.html", "junior2/x.html", "x.html"):
         operator.deployment.put(key, BOX)
     findings = operator.sakuin("validate", "--prefix", "junior", "--json").document["findings"]
-    assert [finding["material"] for finding in findings] == ["junior/x"]
+    assert {finding["material"] for finding in findings} == {"junior/x"}
 
 
 def test_an_error_is_the_exit_code(operator: Operator) -> None:
@@ -90,10 +90,12 @@ def test_what_would_improve_a_page_by_headings_is_neither_an_error_nor_a_warning
     found = operator.sakuin("validate", "--strict", "--json")
     assert (found.code, found.document["errors"], found.document["warnings"]) == (0, 0, 1)
     rules = [(finding["severity"], finding["rule"]) for finding in found.document["findings"]]
-    assert rules == [("warning", "heading-without-anchor"), ("info", "page-by-headings")]
+    infos = [("info", "page-by-headings"), ("info", "learns-none")]
+    assert rules == [("warning", "heading-without-anchor"), *infos]
     lines = operator.sakuin("validate").out.splitlines()
     assert lines[1].startswith('  warning heading-without-anchor 1 heading without an id: "Cups".')
     assert lines[2].startswith("  info    page-by-headings")
+    assert lines[3].startswith("  info    learns-none      2 sections without learns.")
     assert lines[-1] == "0 errors, 1 warning: 1 heading-without-anchor"
 
 
@@ -105,6 +107,7 @@ def test_what_is_the_same_on_several_pages_is_printed_once(operator: Operator) -
     assert [line for line in lines if line[:1] not in ("", " ")] == [
         "c",
         "5 pages: a, b, c and 2 more",
+        "4 pages: a, b, d and 1 more",
         "16 words searched, 0 only read, 0 left out, 0 lost",
         "0 errors, 1 warning: 1 heading-without-anchor",
     ]
@@ -120,12 +123,13 @@ def test_pages_are_checked_without_a_deployment(operator: Operator) -> None:
     run = ("validate", operator.folder / "site", "--offline", "--strict")
     found = operator.sakuin(*run, SAKUIN_URL="", SAKUIN_ADMIN_KEY="")
     counts = "1 box-without-id, 1 unreadable-learns, 1 unreadable-synonyms, "
-    assert found.out.splitlines()[-1].startswith(f"3 errors, 4 warnings: {counts}")
+    assert found.out.splitlines()[-1].startswith(f"3 errors, 5 warnings: {counts}")
     assert (found.code, found.err) == (1, "")
     findings = operator.sakuin(*run, "--json", SAKUIN_URL="", SAKUIN_ADMIN_KEY="").document["findings"]
     assert {one["rule"] for one in findings} == {
         *("unreadable-learns", "unreadable-synonyms", "box-without-id", "broken-link"),
         *("learns-completed", "learns-no-action", "learns-without-anchor"),
+        *("learns-weak", "learns-none"),
     }
     assert operator.sakuin("validate", "--offline").code == 2
     assert "There is no page" in operator.sakuin("validate", operator.file("empty/learns.yml", b"").parent).err

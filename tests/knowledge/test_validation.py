@@ -7,7 +7,7 @@ import pytest
 from sakuin.knowledge.page import EMBEDDED_LENGTH, Explanation, IndexedChunk, Page, UnnamedBox, Words
 from sakuin.knowledge.validation import findings_of_page
 
-GOOD = ("和を求める", "差を求める", "積を求める")
+GOOD = ("和を求める", "差を間違えずに求める", "積を求める")
 
 
 def page(*anchors: str, **facts: object) -> Page:
@@ -52,7 +52,7 @@ def test_a_box_without_an_id_is_a_warning_and_with_strict_an_error() -> None:
 
 def test_learns_that_are_too_few_or_name_no_action_are_warnings() -> None:
     rules = [rule for _, rule, _ in found(page("rule-a"), index("rule-a", given=("D=0 で重解",)))]
-    assert rules == ["learns-completed", "learns-no-action"]
+    assert rules == ["learns-completed", "learns-no-action", "learns-weak"]
 
 
 @pytest.mark.parametrize(
@@ -70,6 +70,36 @@ def test_an_authors_items_are_judged_and_get_a_form_to_use(items: tuple[str, ...
         (form,) = {"〜する方法", "How to …"} & set(re.findall("〜する方法|How to …", findings[0].message))
         assert f"): {reported}. Reword them." in findings[0].message
         assert (form == "〜する方法") == reported.startswith("D=0")
+
+
+@pytest.mark.parametrize(
+    ("items", "content", "lack"),
+    [
+        (("解の公式で解く方法", "解の公式を間違えずに使う手順", "公式の計算"), "文", "has a word of its title"),
+        (("係数から答えを出す方法", "代入の手順", "根号の計算"), "文", "a symptom, a mistake or a confusion"),
+        (("係数から答えを出す方法", "符号の間違いを直す手順", "根号の計算"), "文で x = 2 となる", "small numbers"),
+        (("係数から答えを出す方法", "符号の間違いを直す手順", "x²-4=0 の計算"), "文で x = 2 となる", None),
+        (("How to solve it quickly", "Fix a wrong sign", "Find the roots"), "`a = 1`", None),
+        (
+            ("How to solve it quickly", "Find two roots", "Find the roots"),
+            "text",
+            "a symptom, a mistake or a confusion",
+        ),
+    ],
+)
+def test_a_mixture_that_lacks_a_kind_of_item_is_weak(items: tuple[str, ...], content: str, lack: str | None) -> None:
+    formula = replace(page("rule-a").explanations[0], title="解の公式", content=content)
+    findings = findings_of_page("m", page("rule-a", explanations=(formula,)), index("rule-a", given=items))
+    assert [finding.rule for finding in findings] == ["learns-weak"] * (lack is not None)
+    assert lack is None or lack in findings[0].message
+
+
+def test_sections_of_headings_without_any_source_have_no_learns_and_are_counted() -> None:
+    sections = tuple(replace(one, is_section=True) for one in page("a", "b", "c").explanations)
+    read = page("rule-d", explanations=(*sections, *page("rule-d").explanations))
+    known = (IndexedChunk("a", ()), IndexedChunk("b", GOOD), IndexedChunk("c", ()), IndexedChunk("rule-d", ()))
+    assert found(read, known) == [("info", "learns-none", None)]
+    assert findings_of_page("m", read, known)[0].message.startswith("2 sections without learns.")
 
 
 def test_an_explanation_that_is_embedded_in_part_is_a_warning() -> None:

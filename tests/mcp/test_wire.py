@@ -5,9 +5,10 @@ import json
 
 import pytest
 from sakuin import __version__
+from sakuin.knowledge.learns.instructions import INSTRUCTIONS
 from sakuin.mcp.admission import LONGEST_BODY
 
-from tests.mcp.wire import ERAS, STATELESS, TOOLS, Ask, call, message, named
+from tests.mcp.wire import ERAS, STATELESS, TOOLS, Answer, Ask, call, message, named
 
 PARSE_ERROR, INVALID_REQUEST, METHOD_NOT_FOUND, INVALID_PARAMS = -32700, -32600, -32601, -32602
 
@@ -28,8 +29,8 @@ def test_the_stateless_revision_is_discovered_with_its_instructions_and_how_long
     assert STATELESS in result["supportedVersions"]
     assert (result["resultType"], result["cacheScope"]) == ("complete", "private")
     assert result["ttlMs"] > 0
-    assert "tools" in result["capabilities"]
-    assert not {"resources", "prompts", "logging", "completions"} & set(result["capabilities"])
+    assert {"tools", "prompts"} <= set(result["capabilities"])
+    assert not {"resources", "logging", "completions"} & set(result["capabilities"])
     assert result["_meta"]["io.modelcontextprotocol/serverInfo"]["version"] == __version__
     assert "learns" in result["instructions"]
 
@@ -134,3 +135,19 @@ def test_wrong_headers_are_refused(ask: Ask, header: dict[str, str | None], stat
 def test_a_notification_is_202_without_a_body(ask: Ask) -> None:
     answer = ask('{"jsonrpc": "2.0", "method": "notifications/initialized"}')
     assert (answer.status, answer.body) == (202, "")
+
+
+@pytest.mark.parametrize("era", ERAS)
+def test_the_prompt_to_write_learns_has_the_instructions_and_the_sections_of_one_page(ask: Ask, era: str) -> None:
+    listed = ask(message("prompts/list", era), **named("prompts/list", era)).json["result"]["prompts"]
+    assert [prompt["name"] for prompt in listed] == ["write_learns"]
+
+    def get(page: str, name: str = "write_learns") -> Answer:
+        body = message("prompts/get", era, name=name, arguments={"page": page})
+        return ask(body, **named("prompts/get", era, name))
+
+    (shown,) = get("junior/二次方程式の解き方_教材").json["result"]["messages"]
+    text = shown["content"]["text"]
+    assert text.startswith(INSTRUCTIONS)
+    assert all(line in text for line in ("#rule-quadratic-formula\n", "title: 解の公式", "--check`", "sakuin push"))
+    assert [get("no-page").code, get("x", "write_poems").code] == [INVALID_PARAMS] * 2

@@ -1,4 +1,4 @@
-"""`sakuin validate` and `learns`: findings about the pages in the bucket or on this machine."""
+"""`sakuin validate`: findings about the pages in the bucket or on this machine."""
 
 import os
 from collections import Counter
@@ -11,7 +11,7 @@ import typer
 from sakuin.knowledge.page import Words
 
 from sakuin_cli.connections import deployment_of, settings_of
-from sakuin_cli.options import DataOption, FolderArgument, JsonOption, PrefixOption, StrictOption, check_paths
+from sakuin_cli.options import DataOption, JsonOption, PrefixOption, StrictOption, check_paths
 from sakuin_cli.terminal import OnProgress, Terminal, counted, first_of, reporting_errors
 
 if TYPE_CHECKING:
@@ -56,32 +56,18 @@ def validate(
         with terminal.progress("checked") as on_progress:
             if paths:
                 from sakuin_cli.site.findings import local_findings
+                from sakuin_cli.site.learns import lock_of
 
                 uploads = uploads_below(paths, folder=prefix)
                 if not uploads.pages and not uploads.clashes:
                     raise no_page_in(paths)
+                lock = {id: hash for path in paths for id, hash in lock_of(path).items()}
                 found, books = local_findings(
-                    *(client, uploads, settings), folder=prefix, strict=strict, on_progress=on_progress
+                    *(client, uploads, settings), folder=prefix, strict=strict, lock=lock, on_progress=on_progress
                 )
             elif client:
                 found, books = _uploaded_findings(client, folder_path(prefix), strict, on_progress)
     _report(terminal, found, books)
-
-
-def learns(folder: FolderArgument = None, prefix: PrefixOption = "", as_json: JsonOption = False) -> None:
-    """List the explanations whose learns are missing or weak; exit code 1 if a file cannot be read."""
-    with reporting_errors(as_json) as terminal:
-        from sakuin_cli.site.config import site_of
-        from sakuin_cli.site.findings import learns_findings
-        from sakuin_cli.site.uploads import no_page_in, uploads_below
-
-        site = site_of([folder] if folder else None, prefix)
-        uploads = uploads_below(site.paths, folder=site.prefix)
-        if not uploads.pages:
-            raise no_page_in(site.paths)
-        with terminal.progress("read") as on_progress:
-            findings = learns_findings(uploads, on_progress)
-    _report(terminal, findings)
 
 
 def _report(terminal: Terminal, found: "Sequence[Finding]", books: "Sequence[Words]" = ()) -> None:

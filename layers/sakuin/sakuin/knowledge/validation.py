@@ -7,7 +7,7 @@ from itertools import islice
 from typing import Any
 from urllib.parse import quote
 
-from sakuin.knowledge.learns.actions import language_of_text, names_action
+from sakuin.knowledge.learns.actions import lacking, language_of_text, names_action
 from sakuin.knowledge.learns.writer import LEARNS_MAX, LEARNS_MIN, clean_learns
 from sakuin.knowledge.model import Collapse
 from sakuin.knowledge.names import SYNONYMS_FILE
@@ -36,7 +36,7 @@ def findings_of_page(
         *_page_settings(material, page),
         *_duplicate_ids(material, page),
         *_unnamed_boxes(material, page, "error" if strict else "warning"),
-        *poor_learns(material, chunks),
+        *poor_learns(material, page, chunks),
         *_broken_links(material, page),
         *_long_explanations(material, page),
         *_much_left_out(material, page),
@@ -109,6 +109,9 @@ def _sections(material: str, page: Page, chunks: Sequence[IndexedChunk]) -> Iter
         yield Finding("warning", "nothing-indexed", material, None, coded("finding.nothing_indexed"))
     elif page.by_headings:
         yield Finding("info", "page-by-headings", material, None, coded("finding.by_headings"))
+    if empty := sum(one.anchor in sections and not (one.learns or one.learns_given) for one in chunks):
+        said = coded("finding.no_learns", all=counted("section", empty))
+        yield Finding("info", "learns-none", material, None, said)
     if missing := sections - {chunk.anchor for chunk in chunks}:
         said = coded("finding.some_not_indexed", missing=len(missing), all=counted("explanation", len(sections)))
         yield Finding("warning", "not-indexed", material, None, said)
@@ -142,10 +145,11 @@ def _unnamed_boxes(material: str, page: Page, severity: Severity) -> Iterator[Fi
         yield Finding(severity, "box-without-id", material, None, said)
 
 
-def poor_learns(material: str, chunks: Iterable[IndexedChunk]) -> Iterator[Finding]:
-    """Yields the findings about `learns` of an author: too few or too many items, and items without an action."""
+def poor_learns(material: str, page: Page, chunks: Iterable[IndexedChunk]) -> Iterator[Finding]:
+    """Yields the findings about `learns` of an author: their number, items without an action, and a poor mixture."""
+    explanations = {one.anchor: one for one in page.explanations}
     for chunk in chunks:
-        if chunk.learns_given is None:
+        if chunk.learns_given is None or chunk.anchor not in explanations:
             continue
         items = clean_learns(chunk.learns_given)
         if not LEARNS_MIN <= len(items) <= LEARNS_MAX:
@@ -159,6 +163,10 @@ def poor_learns(material: str, chunks: Iterable[IndexedChunk]) -> Iterator[Findi
             forms = "〜する方法, 〜の計算" if is_japanese(" ".join(passive)) else "How to …, Explain …"
             said = coded("finding.learns_no_action", anchor=chunk.anchor, forms=forms, items=" / ".join(passive))
             yield Finding("warning", "learns-no-action", material, chunk.anchor, said)
+        explanation = explanations[chunk.anchor]
+        for lack in lacking(items, explanation.title, explanation.content):
+            said = coded(f"finding.learns_lack_{lack}", anchor=chunk.anchor)
+            yield Finding("warning", "learns-weak", material, chunk.anchor, said)
 
 
 def _broken_links(material: str, page: Page) -> Iterator[Finding]:

@@ -1,11 +1,14 @@
-"""Phrases that name an action, and the language of a text."""
+"""Phrases that name an action, the mixture of a list, and the language of a text."""
 
 import re
+from collections.abc import Iterator, Sequence
 from typing import Literal
 
 from sakuin.language.unicode_text import is_japanese, one_line
 
 Language = Literal["ja", "en", "other"]
+# What no item of a list has.
+Lack = Literal["symptom", "everyday", "example"]
 
 KANA = re.compile(r"[ぁ-んァ-ヴ]")
 KANJI = re.compile(r"[㐀-鿿]")
@@ -43,11 +46,33 @@ ACTION_LIKE_STATE = re.compile(r"(?:述べる|調べる|並べる|比べる|食�
 _ENGLISH_VERBS = (
     "use|apply|find|solve|compute|calculate|recognize|recognise|decide|check|prove|explain|tell|choose|work|write|read|"
     "draw|derive|simplify|factor|expand|rewrite|identify|understand|compare|convert|determine|evaluate|complete|graph|"
-    "state|show|avoid|set|follow|put|spot|turn"
+    "state|show|avoid|set|follow|put|spot|turn|fix|stop|prevent|recover|restore|keep|give|make|let|move|change|replace|"
+    "add|remove|delete|clean|list|see|look|count|measure|test|run|start|deploy|connect|create|build|plan|limit|split|"
+    "join|save|send|ask|search|describe|name|mark|reduce|protect|allow|sign|undo|repair|upgrade|install|configure"
 )
 ENGLISH_ACTION = re.compile(
     rf"^(?:how to|when to|why|ways? to|steps? to|(?:{_ENGLISH_VERBS})(?:ing|s)?)\b", re.IGNORECASE
 )
+
+SYMPTOM = {
+    "ja": re.compile(
+        "ない|なく|ずに|なぜ|理由|間違|まちが|ミス|誤|忘れ|混同|混乱|迷|困|違い|ちがい|見分け|区別|使い分け|見極め|防ぐ|避け|直す|"
+        "エラー|失敗|注意|気をつけ|確かめ|確認|検算|見落|消え|不安|苦手|つまず|逆|減点|もれ|漏れ|合わ"
+    ),
+    "en": re.compile(
+        r"n['’]t\b|\b(?:why|not|no|nothing|never|without|instead|rather|wrong\w*|fix\w*|avoid\w*|error\w*|fail\w*|"
+        r"mis\w+|confus\w+|differen\w+|apart|lost|los\w+|stuck|stale|slow\w*|old|broken|empty|gone|refus\w+|"
+        r"reject\w*|problem\w*|trouble|warning\w*|recover\w*|repair\w*|undo|stop\w*|prevent\w*|too|duplicate\w*|"
+        r"twice|unexpected\w*|decide|choose|whether|which|check\w*|dead|still|fewer|after|hidden)\b",
+        re.IGNORECASE,
+    ),
+}
+_CODE = re.compile(r"```.*?```|`[^`]*`", re.DOTALL)
+_EQUATION = re.compile(r"[\w)²³}]\s*[=＝≦≧]\s*[-−+±\\(√\w]|\\frac|\d\s*[+×÷−]\s*\d")
+_DIGIT = re.compile(r"\d")
+_TITLE_WORD = re.compile(r"[㐀-鿿々]{2,}|[ァ-ヺー]{2,}|[^\W\d_ぁ-ヿ㐀-鿿]{4,}")
+# "index", "indexed" and "indexing" begin alike.
+_BEGINNING = 5
 
 BRACKETED_END = re.compile(r"\s*[（(][^（()）]*[)）]$")
 
@@ -77,6 +102,32 @@ def without_brackets(item: str) -> str:
     while (shorter := BRACKETED_END.sub("", text)) not in ("", text):
         text = shorter
     return text
+
+
+def lacking(items: Sequence[str], title: str, content: str) -> Iterator[Lack]:
+    """Yields what no item of a list has, for a section with this title and Markdown.
+
+    That is a symptom or a confusion, where its words are known in the language; an item without any word of the title;
+    and an example with numbers, if the section calculates.
+    """
+    language = language_of_text(" ".join(items))
+    if (symptom := SYMPTOM.get(language)) and not any(map(symptom.search, items)):
+        yield "symptom"
+    words = title_words(title)
+    if all(any(word in item.casefold() for word in words) for item in items):
+        yield "everyday"
+    if calculates(content) and not any(map(_DIGIT.search, items)):
+        yield "example"
+
+
+def title_words(title: str) -> Sequence[str]:
+    """Returns the beginnings of the words of a title, in lower case."""
+    return [word.casefold()[:_BEGINNING] for word in _TITLE_WORD.findall(title)]
+
+
+def calculates(content: str) -> bool:
+    """Returns whether a text has an equation or a sum outside of its code."""
+    return _EQUATION.search(_CODE.sub("", content)) is not None
 
 
 def language_of_text(text: str) -> Language:

@@ -1,16 +1,19 @@
 """The answers of the tools that read and list what is stored, as it is."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict
 
 from sakuin.arguments import ChunkArguments, FindArguments, ListArguments, MaterialArguments, PageArguments
 from sakuin.errors import NotFound
 from sakuin.knowledge.excerpt import excerpt
+from sakuin.knowledge.learns.instructions import INSTRUCTIONS, STEPS, Section
 from sakuin.knowledge.markdown import closing, open_fence, plain_text
 from sakuin.knowledge.model import LocatedText, PagePart, StoredChunk, TextMatch, learns_author
 from sakuin.knowledge.names import page_link
 from sakuin.knowledge.postgres_search import PARTS, ReadKnowledge
+from sakuin.language.unicode_text import visible
 from sakuin.mcp.answers import (
+    ANSWER_BYTES,
     Answer,
     add_fitting,
     add_link_note,
@@ -31,6 +34,10 @@ _PLACE_TOKENS = 20
 _BETWEEN = "\n\n"
 # Tokens of two fences.
 _FENCES = 10
+# Characters of a section in the prompt to write `learns`: the first one always fits.
+_SECTION_LENGTH = 8_000
+# Of the end of that prompt.
+_CONTINUATION_BYTES = 500
 # Sections named in an error.
 _SECTIONS = 30
 
@@ -78,6 +85,33 @@ def _chunk_view(read: ReadKnowledge, chunk: StoredChunk, *, has_neighbours: bool
 def _neighbour_view(read: ReadKnowledge, beside: LocatedText) -> Answer:
     url = read.url(beside.material, beside.anchor, beside.content)
     return {"id": beside.id, "url": url, "title": beside.title, "content": beside.content}
+
+
+def write_learns(read: ReadKnowledge, name: str) -> str:
+    """Returns the prompt to write `learns` for the sections of a page that have none of an author, as many as fit."""
+    outline, _ = read.outline(name)
+    if not outline:
+        raise NotFound(f"There is no page {name!r}. list_materials lists the pages")
+    text = f"{INSTRUCTIONS}\n{STEPS.format(folder='the folder of the pages')}"
+    for section in _unwritten(read, outline):
+        part = f"\n## {section.material}#{section.anchor}\n\n{section.shown}\n"
+        if len(visible(text + part).encode()) > ANSWER_BYTES - _CONTINUATION_BYTES:
+            return visible(f"{text}\nThere are more sections: push what you wrote, then ask again.\n")
+        text += part
+    return visible(text)
+
+
+def _unwritten(read: ReadKnowledge, outline: Sequence[PagePart]) -> Iterator[Section]:
+    """Yields the sections of a page without `learns` of an author."""
+    titles = [None, *(part.title for part in outline), None]
+    for start in range(0, len(outline), PARTS):
+        chunks = read.chunks([part.id for part in outline[start : start + PARTS]])
+        for place, chunk in enumerate(chunks, start):
+            if chunk is not None and chunk.learns_source != "author":
+                path = tuple(filter(None, dict.fromkeys((chunk.page_title, chunk.section))))
+                texts = chunk.title, plain_text(chunk.content)[:_SECTION_LENGTH]
+                around = titles[place], titles[place + 2], chunk.language
+                yield Section(chunk.material, chunk.anchor, *texts, path, *around)
 
 
 def read_page(read: ReadKnowledge, wanted: PageArguments) -> Answer:
