@@ -19,7 +19,7 @@ REPOSITORY = Path(__file__).parents[1]
 DOCUMENT = (REPOSITORY / "docs" / "reference" / "commands.md").read_text()
 SECTIONS = re.findall(r"^## (`sakuin \w+`[^\n]*)\n(.*?)(?=^## |\Z)", DOCUMENT, re.MULTILINE | re.DOTALL)
 DOCUMENTS = sorted([*REPOSITORY.glob("*.md"), *REPOSITORY.glob("docs/**/*.md")])
-SUBJECT = r"(?:one\.section\.)?material|clash\.material|upload\.key|key|finding"
+SUBJECT = r"(?:one\.|section\.)*material|clash\.material|upload\.key|key|finding"
 RULE_ROW = r"^\| `([a-z]+(?:-[a-z]+)+)` \| (?:error|warning|info)"
 
 

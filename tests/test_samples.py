@@ -54,9 +54,10 @@ def test_the_other_boxes_have_the_id_of_their_type_but_for_one_left_out_on_purpo
 
 
 def test_validation_finds_nothing_else() -> None:
-    """No id twice, no broken link, and learns of existing elements with three to five actions each."""
+    """No id twice, no broken link, and and good learns of existing elements."""
     found = json.loads(run("validate", SAMPLES, "--offline", "--json", SAKUIN_DATA=None).stdout)["findings"]
-    assert [(one["rule"], one["material"]) for one in found] == [("box-without-id", WITHOUT_ID_ON_PURPOSE)]
+    to_correct = [(one["rule"], one["material"]) for one in found if one["severity"] != "info"]
+    assert to_correct == [("box-without-id", WITHOUT_ID_ON_PURPOSE)]
 
 
 @pytest.mark.parametrize("material", pages())

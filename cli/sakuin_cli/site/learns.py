@@ -5,7 +5,6 @@ import math
 import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from pathlib import Path
@@ -40,11 +39,10 @@ if TYPE_CHECKING:
 LOCK_FILE = "learns.lock"
 _HASH_DIGITS = 16
 # An example, as 4x²-9=0: signs and letters around a small number.
-_EXAMPLE = re.compile(r"(?<![!-~²³])(?![!-~²³√−×÷±≠°]*\d{3})[!-~²³√−×÷±≠°]*\d[!-~²³√−×÷±≠°]*")
-# Of the weight of an item's words that the pages have, so much may be in other sections alone.
-_FOREIGN = 0.5
-# As many questions as a local stack answers at once.
-_AT_ONCE = 3
+_EXAMPLE = re.compile(r"(?<![!-~²³])(?![!-~²³√−×÷±≠°]*\d{4})[!-~²-⁹√−×÷±≠°]*[\d²-⁹][!-~²-⁹√−×÷±≠°]*")
+# A word of at most this share of the sections is rare. Of the weight of an item's words that the pages have, rare words
+# of other sections' titles have at most this share.
+_RARE, _FOREIGN = 0.05, 0.5
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +85,11 @@ class LearnsOfSite:
         """Returns the words of all titles."""
         return frozenset(word for one in self.sections for word in _words(one.section.title))
 
+    @cached_property
+    def calculating(self) -> frozenset[str]:
+        """Returns the materials of which a section calculates: their items have examples with other small numbers."""
+        return frozenset(one.section.material for one in self.sections if calculates(one.section.text))
+
     def stale(self) -> Iterator[Finding]:
         """Yields a finding for each section whose text is another one than its items were accepted for."""
         for one in self.sections:
@@ -103,17 +106,17 @@ class LearnsOfSite:
                     yield Finding("warning", "learns-promise", one.section.material, one.section.anchor, said)
 
     def _lacked(self, section: Section, item: str) -> Iterator[str]:
-        """Yields the codes, names and numbers that a section lacks; else words of other titles, if they outweigh."""
-        said = _EXAMPLE.sub(" ", item) if calculates(section.text) else item
+        """Yields the codes, names and numbers that a section lacks; else rare words of other titles that outweigh."""
+        said = _EXAMPLE.sub(" ", item) if section.material in self.calculating else item
         yield from missing_from(_said(section), analyze_query(said, LexiconEntries())) or self._foreign(section, said)
 
     def _foreign(self, section: Section, item: str) -> Sequence[str]:
-        """Returns the words of an item that other sections alone have, one as its title, if they have most weight."""
+        """Returns rare words of other titles in an item that its section lacks, if they have most of its weight."""
         here, total = self.texts[f"{section.material}#{section.anchor}"], len(self.texts)
         weights = {word: math.log(total / self.frequency[word]) for word in {*_words(item)} if self.frequency[word]}
-        foreign = [word for word in weights if word not in here]
-        outweighs = sum(map(weights.__getitem__, foreign)) > _FOREIGN * sum(weights.values())
-        return foreign if outweighs and self.titles.intersection(foreign) else ()
+        most = max(_RARE * total, 1)
+        foreign = [word for word in weights if word in self.titles - here and self.frequency[word] <= most]
+        return foreign if sum(map(weights.__getitem__, foreign)) > _FOREIGN * sum(weights.values()) else ()
 
     def answered_elsewhere(
         self, client: "DeploymentClient", on_progress: OnProgress
@@ -128,19 +131,16 @@ class LearnsOfSite:
         written = [one for one in self.sections if one.items]
         ready = [one for one in written if given.get((one.section.material, one.section.anchor)) == one.items]
         asked = [(one, item) for one in ready for item in clean_learns(one.items or ())]
-
-        def best(pair: tuple[WrittenSection, str]) -> str:
-            results = client.explain(pair[1], expected=pair[0].id, top_k=1, depth=1)["results"]
-            return str(results[0]["id"]) if results else ""
-
+        questions = [
+            Question(number, item, (one.id, *(f"{one.section.material}#{concept}" for concept in one.illustrates)))
+            for number, (one, item) in enumerate(asked)
+        ]
         findings: list[Finding] = []
-        with ThreadPoolExecutor(_AT_ONCE) as pool:
-            for done, ((one, item), id) in enumerate(zip(asked, pool.map(best, asked), strict=True), 1):
-                on_progress("asked", done, len(asked))
-                material, anchor = one.section.material, one.section.anchor
-                if id not in (one.id, *(f"{material}#{concept}" for concept in one.illustrates)):
-                    said = f"「{item}」 of #{anchor} is answered by {id or 'no section'}"
-                    findings.append(Finding("warning", "learns-elsewhere", material, anchor, said))
+        for answer in ask_all(client, questions, k=1, on_progress=on_progress).answers:
+            section, first = asked[answer.question.line][0].section, next(iter(answer.ranking), "no section")
+            if first not in (answer.question.gold or ()):
+                said = f"「{answer.question.query}」 of #{section.anchor} is answered by {first}"
+                findings.append(Finding("warning", "learns-elsewhere", section.material, section.anchor, said))
         return findings, [one.id for one in written if one not in ready]
 
 

@@ -68,7 +68,7 @@ SYMPTOM = {
     ),
 }
 _CODE = re.compile(r"```.*?```|`[^`]*`", re.DOTALL)
-_EQUATION = re.compile(r"[\w)²³}]\s*[=＝≦≧]\s*[-−+±\\(√\w]|\\frac|\d\s*[+×÷−]\s*\d")
+_EQUATION = re.compile(r"[^\s=!]\s*[=＝≦≧]\s*[^\s=]|\\frac|\d\s*[+×÷−]\s*\d")
 _DIGIT = re.compile(r"\d")
 _TITLE_WORD = re.compile(r"[㐀-鿿々]{2,}|[ァ-ヺー]{2,}|[^\W\d_ぁ-ヿ㐀-鿿]{4,}")
 # "index", "indexed" and "indexing" begin alike.
