@@ -9,8 +9,8 @@ from types import SimpleNamespace
 from typing import Any
 
 import psycopg
-from sakuin.knowledge.messages import MaterialQueue
 from sakuin.knowledge.learns.instructions import Section
+from sakuin.knowledge.messages import MaterialQueue
 from sakuin.platform.aws import EventBridgeBus
 from sakuin.platform.calls import background
 from sakuin.platform.queue_handler import QueueHandler, QueueWork
