@@ -7,15 +7,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from sakuin.console.agents import FORMATS, AgentEndpoint
 from sakuin.errors import Invalid, Unavailable
+from sakuin.mcp.agents import FORMATS, AgentEndpoint
 
 _SECONDS = 60.0
 
 
 @dataclass(frozen=True, slots=True)
 class AgentProgram:
-    """An agent with a command for MCP servers. Its name is that of the configuration in `sakuin.console.agents`."""
+    """An agent with a command for MCP servers. Its name is that of the configuration in `sakuin.mcp.agents`."""
 
     name: str
     program: str

@@ -9,8 +9,8 @@ from typing import NamedTuple
 
 from fastapi.routing import APIRoute, iter_route_contexts
 from sakuin.console.forms import ROOT
-from sakuin.console.supabase_auth import SupabaseAuth
 from sakuin.platform.keys import DeploymentKey, hash_of_key
+from sakuin.platform.supabase.auth import SupabaseAuth
 from sakuin.texts.catalogue import LANGUAGES
 from sakuin_local.places import SAMPLES
 from sakuin_local.serving import served

@@ -8,7 +8,7 @@ from typing import Any
 import httpx
 import jwt
 from sakuin.console.forms import ROOT
-from sakuin.console.supabase_auth import SupabaseAuth
+from sakuin.platform.supabase.auth import SupabaseAuth
 from sakuin.platform.supabase.tokens import UserTokens
 from sakuin_local.serving import served
 from sakuin_local.supabase.auth.application import auth_of, gateway

@@ -22,7 +22,9 @@ export class Tab {
     page.on('pageerror', (error) => tab.problems.push(`error of the page: ${error.message}`));
     page.on('console', (message) => tab.#note(message));
     page.on('requestfailed', (request) => {
-      if (request.frame() === page.mainFrame()) tab.problems.push(`failed: ${request.url()} ${request.failure()?.errorText}`);
+      // Who leaves a page ends what its script has asked for.
+      const isLeft = request.resourceType() === 'fetch' && request.failure()?.errorText === 'net::ERR_ABORTED';
+      if (request.frame() === page.mainFrame() && !isLeft) tab.problems.push(`failed: ${request.url()} ${request.failure()?.errorText}`);
     });
     page.on('request', (request) => {
       // The original in a frame has its own scripts.

@@ -72,7 +72,7 @@ def test_no_scripts_are_needed(browser: Browser, console: SampleConsole) -> None
 def test_every_page_is_free_of_faults(browser: Browser, console: SampleConsole, look: Look) -> None:
     more = {"answer": f"/console/playground?q={QUESTION}", "refusal": f"/console/playground?q={NO_QUESTION}"}
     more["page"] = f"/console/pages/page?material={MATERIAL}"
-    more["chosen"] = f"{more['answer']}&gold={MATERIAL}%23ex-1"
+    more["missed"] = f"{more['answer']}&expected={MATERIAL}%23ex-1"
     more["rule"] = "/console/findings?rule=box-without-id"
     visited, faults = console.visit_every_page(browser, console.session, look, **more)
     assert faults == []
@@ -106,6 +106,12 @@ def test_a_project_grows_from_a_document_to_the_key_of_an_agent(browser: Browser
 
 def test_a_key_for_agents_is_made_once_and_revoked(browser: Browser, console: SampleConsole) -> None:
     assert is_key(browser.run("makeKey", origin=console.origin, session=console.session, key=KEY))
+
+
+def test_an_agent_is_connected_with_a_line_and_its_first_question_is_awaited(
+    browser: Browser, console: SampleConsole
+) -> None:
+    assert is_key(browser.run("connectAgent", origin=console.origin, session=console.session, key=KEY))
 
 
 def test_what_cannot_be_undone_is_asked_first(browser: Browser, console: SampleConsole) -> None:

@@ -8,10 +8,10 @@ from typing import Any, Self
 
 import httpx
 from sakuin.console.app import console_app
-from sakuin.console.sessions import Refresh, Sessions, SessionTokens
-from sakuin.console.supabase_auth import SupabaseAuth
+from sakuin.console.sessions import Refresh, Sessions
 from sakuin.http.access import RestServices
 from sakuin.http.app import rest_api
+from sakuin.platform.supabase.auth import SessionTokens, SupabaseAuth
 from sakuin.wiring.console import shell_of
 from starlette.testclient import TestClient
 

@@ -9,8 +9,8 @@ from html import unescape
 import httpx
 import httpx2
 import pytest
-from sakuin.console.supabase_auth import SupabaseAuth
 from sakuin.errors import Conflict, NotFound, OverLimit, Refused, Unauthorized, Unavailable
+from sakuin.platform.supabase.auth import SupabaseAuth
 from sakuin_local.supabase.auth.application import Auth, auth_of, gateway
 from sakuin_local.supabase.auth.records import User
 from sakuin_local.supabase.tokens import new_signing_key

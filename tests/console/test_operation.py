@@ -8,6 +8,7 @@ from html.parser import HTMLParser
 import pytest
 from botocore.exceptions import EndpointConnectionError
 from psycopg.types.json import Jsonb
+from sakuin.console.charts import axis
 from sakuin.platform.waiting import WorkRow
 from sakuin.texts.catalogue import stored
 from sakuin.upkeep.daily_counts import DailyCountRecords, DailyCounts
@@ -107,7 +108,7 @@ def test_the_first_page_has_counts_and_what_needs_attention(console: ConsoleClie
     world.put("junior/learns.yml", b"- no mapping")
     page = shown(console, "/")
     for text in (
-        "Pages 1 Explanations 3",
+        "Pages 1 · Sections 3",
         "1 page cannot be read.",
         "1 change waits.",
         "1 message was given up.",
@@ -148,9 +149,8 @@ def test_a_database_that_is_nearly_full_needs_attention(world: World, percent: f
 def test_the_first_sentence_says_what_cannot_be_found_and_that_the_rest_can(console: ConsoleClient) -> None:
     page = shown(console, "/")
     assert "1 page cannot be read. 1 more thing needs attention. Everything else is searchable." in page
-    assert "Correct it for the reason below, then push it again: sakuin push" in page
-    assert "1 change waits. This continues by itself. sakuin status" in page
-    assert "openai is away 1" in page
+    assert "Correct it, then push it again. The last good version still answers. bad" in page
+    assert "1 change waits. This continues by itself. 1 : openai is away sakuin status" in page
 
 
 def test_a_deployment_in_order_says_so(a_world: Worlds) -> None:
@@ -158,34 +158,65 @@ def test_a_deployment_in_order_says_so(a_world: Worlds) -> None:
     world.put(PAGE_KEY, a_page(PAGE_BOXES))
     page = shown(ConsoleClient(world).sign_in_admin(), "/")
     assert "Everything is searchable." in page
-    assert "What to do" not in page
+    assert "Nothing needs attention." in page
 
 
-def test_a_new_deployment_shows_three_steps(a_world: Worlds) -> None:
+def test_a_new_deployment_loads_a_sample_and_asks_it(a_world: Worlds) -> None:
     world = a_world()
-    page = shown(ConsoleClient(world).sign_in_admin(), "/")
-    assert re.search("Nothing is indexed yet.*sakuin push FOLDER.*sakuin connect.*Ask a question", page)
-    assert "The last 30 days" not in page
+    console = ConsoleClient(world).sign_in_admin()
+    page = shown(console, "/")
+    assert re.search(
+        "Nothing is indexed yet.*sakuin push FOLDER.*sakuin connect.*Load the sample.*Ask the sample", page
+    )
+    assert "95 % within this" not in page
+    console.send("/", "/pages/sample")
+    world.settle()
+    assert "Everything is searchable." in shown(console, "/")
+    assert "Connect an agent" in shown(console, "/pages/page?material=sakuin-sample")
 
 
-def test_charts_have_their_numbers_as_tables(world: World) -> None:
+def test_what_waits_in_a_queue_is_not_searchable_yet(a_world: Worlds) -> None:
+    world = a_world()
+    world.put(PAGE_KEY, a_page(PAGE_BOXES))
+    console = ConsoleClient(world).sign_in_admin()
+    for number in range(2):
+        world.sqs.send_message(QueueUrl="material", MessageBody=f"message {number}")
+    for path in ("/", "/live"):
+        page = shown(console, path)
+        assert "2 changes are being indexed. Everything else is searchable." in page
+        assert "Everything is searchable." not in page
+
+
+def test_the_month_has_figures_and_its_days_a_chart_with_their_numbers_as_a_table(world: World) -> None:
     counts = DailyCounts(DailyCountRecords(world.client).write)
     counts.set_caller(None, "public")
     for name, number in (("asked", 10), ("refused", 3), ("weak", 2)):
         counts.add(name, number)
     counts.add_duration("ms", 240)
+    counts.add_duration("fresh", 4_000_000)
     counts.write_now()
     world.sql.execute("select add_tokens('embedding', 2000000)")
     console = ConsoleClient(world, usd_per_million=(0.13, None)).sign_in_admin()
     today = datetime.now(UTC).date().isoformat()
     page = shown(console, "/")
-    assert f"Day answered weak refused {today} 5 2 3" in page
-    assert f"Day 95 % within half within {today} 0.3 s 0.3 s" in page
-    assert f"Day embeddings what readers learn {today} 2,000,000 0" in page
+    assert f"Day answered weak no match {today} 5 2 3" in page
+    assert "Questions 10 10 today" in page
+    assert "Answered 50.0 % 5 without a good answer" in page
+    assert "Answer, p95 300 ms" in page
+    # Whatever takes longer than the last edge has no number.
+    assert "Upload → searchable, p95 > 1 h" in page
+    assert "at most $0.26 2,000,000 tokens" in page
     assert "everybody, without a key Library 10 2 3" in page
-    assert "cost at most 0.26 US dollars" in page
     html = console.get("/").text
-    assert len(re.findall(r'<svg [^>]*role="img" aria-label="[^"]+"', html)) == 3
-    # Stacked, the bars of a day are as high as the drawing.
-    heights = map(float, re.findall(r"M291 [\d.]+v-([\d.]+)h", html.split("</svg>")[0]))
-    assert sum(heights) == pytest.approx(100, abs=0.2)
+    (day,) = re.findall(rf'<a href="/console/gaps\?day={today}" tabindex="-1".*?</a>', html)
+    assert f'data-tip="{today}: answered 5 · weak 2 · no match 3"' in day
+    # The axis ends at 10 or above, and the bars of a day stand on each other.
+    heights = [float(height) for height in re.findall(r'class="(?:good|busy|bad)" [^>]*height="([\d.]+)"', day)]
+    assert heights == pytest.approx([5 / 12 * 100, 2 / 12 * 100, 3 / 12 * 100], abs=0.1)
+
+
+@pytest.mark.parametrize(
+    ("most", "numbers"), [(0, [4, 3, 2, 1, 0]), (171, [200, 150, 100, 50, 0]), (378, [400, 300, 200, 100, 0])]
+)
+def test_the_axis_of_a_chart_has_round_numbers(most: int, numbers: list[int]) -> None:
+    assert axis(most) == numbers

@@ -10,11 +10,11 @@ from dataclasses import dataclass, field, replace
 import httpx
 import jwt
 import pytest
-from sakuin.console.sessions import Sessions, SessionTokens
+from sakuin.console.sessions import Sessions
 from sakuin.console.shell import ENTRIES
-from sakuin.console.supabase_auth import SupabaseAuth
 from sakuin.errors import Unauthorized
 from sakuin.platform.keys import hash_of_key
+from sakuin.platform.supabase.auth import SessionTokens, SupabaseAuth
 from sakuin.texts.catalogue import chosen_language, texts_in
 
 from tests.console.console_client import ConsoleClient, hidden_fields

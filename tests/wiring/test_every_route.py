@@ -38,18 +38,18 @@ SAID: dict[str, Any] = {
 # The requests of pages of the console, with that for the session, and on the first page those for the menu. Every other
 # page makes two.
 BOUNDS = {
-    "/": 3,
+    "/": 5,
     "/gaps": 5,
+    "/connect/first": 3,
     "/keys": 3,
+    "/live": 3,
     "/pages/page": 4,
     "/playground": 5,
     "/projects/{project_id}": 5,
-    "/projects/{project_id}/endpoints/new": 3,
     "/projects/{project_id}/endpoints/{mcp_id}": 4,
     "/projects/{project_id}/members": 3,
     "/projects/{project_id}/synonyms": 3,
     "/projects/{project_id}/tables/{table_id}": 4,
-    "/projects/{project_id}/tools/new": 3,
     "/projects/{project_id}/tools/{tool_id}": 5,
 }
 

@@ -16,7 +16,7 @@ from sakuin_cli.options import DataOption, JsonOption
 from sakuin_cli.terminal import Terminal, counted, reporting_errors
 
 if TYPE_CHECKING:
-    from sakuin.console.agents import AgentEndpoint, Configuration
+    from sakuin.mcp.agents import AgentEndpoint, Configuration
 
     from sakuin_cli.agent import AgentClient
     from sakuin_cli.agent_programs import AgentProgram
@@ -49,7 +49,7 @@ def connect(
     data: DataOption = None,
 ) -> None:
     """Add an MCP server to agents by their own commands, and ask it a question."""
-    from sakuin.console.agents import HIDDEN_KEY, LIBRARY_VARIABLE, TOOLS_VARIABLE, AgentEndpoint, configurations
+    from sakuin.mcp.agents import HIDDEN_KEY, LIBRARY_VARIABLE, TOOLS_VARIABLE, AgentEndpoint, configurations
 
     name = name or ("sakuin-tools" if tools else "sakuin")
     if not re.fullmatch(r"[A-Za-z0-9_-]{1,64}", name):

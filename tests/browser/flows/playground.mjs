@@ -10,15 +10,24 @@ export async function askInPlayground(open, { session, question, title, expected
   const results = tab.page.getByRole('region', { name: 'Answer' });
   await results.getByRole('link', { name: title }).first().waitFor();
   assert.ok(await results.getByRole('meter', { name: 'Similarity' }).first().isVisible());
+  const inspected = tab.page.getByRole('article');
+  await inspected.getByRole('heading', { name: 'Why it is first' }).waitFor();
+  assert.ok(await inspected.locator('math').first().isVisible());
+  await tab.page.locator('body').press('j');
+  await inspected.getByRole('heading', { name: 'Why it is in place 2' }).waitFor();
+  assert.equal(new URL(tab.page.url()).hash, '#result-2');
+  await tab.page.locator('body').press('/');
+  assert.equal(await tab.page.evaluate(() => document.activeElement.name), 'q');
 
-  await tab.page.getByText('Filters, or a result that you expect').click();
+  await tab.page.getByRole('button', { name: 'Expected result' }).click();
   await tab.page.getByLabel('Expected result').fill(expected);
-  await tab.press('Ask');
+  await tab.go(() => tab.page.getByRole('dialog').getByRole('button', { name: 'Ask' }).click());
   assert.equal(await tab.page.getByLabel('Question', { exact: true }).inputValue(), question);
   await tab.page.getByRole('region', { name: 'Expected result' }).waitFor();
-  await tab.page.locator('details').evaluateAll((all) => all.forEach((one) => (one.open = true)));
-  await tab.page.getByRole('table', { name: 'Candidates that are not in the answer' }).waitFor();
-  await tab.check();
+  for (const view of ['As the agent gets it', 'How it was read', 'Page']) {
+    await tab.page.getByText(view, { exact: true }).click();
+    await tab.check();
+  }
 }
 
 export async function askForNothing(open, { session, question }) {

@@ -6,26 +6,28 @@ export async function fromDocumentToKey(open, { session, document }) {
   const { page } = tab;
   await page.context().grantPermissions(['clipboard-read', 'clipboard-write']);
   await tab.visit('/console/projects');
+  await page.getByRole('button', { name: 'New project' }).click();
   await page.getByLabel('Name').fill('Handbook');
   await tab.press('Create the project');
   const home = page.url().split('?')[0];
 
-  await tab.follow('New Table');
-  await page.getByLabel('Name').fill('Articles');
-  const file = page.getByLabel('JSON document');
+  await page.getByRole('button', { name: 'New Table' }).click();
+  const dialog = page.getByRole('dialog');
+  await dialog.getByLabel('Name').fill('Articles');
+  const file = dialog.getByLabel('JSON document');
   await file.setInputFiles({ name: 'large.json', mimeType: 'application/json', buffer: Buffer.alloc(4_000_001, '1') });
   assert.match(await file.evaluate((one) => one.validationMessage), /more than 4 MB/);
   await file.setInputFiles({ name: 'articles.json', mimeType: 'application/json', buffer: Buffer.from(document) });
   await tab.press('Store the Table');
-  await tab.follow('New Search Tool');
-  await page.getByLabel('Part of the document').fill('/articles');
-  await page.getByLabel('Name for agents').fill('search_articles');
+  await page.getByRole('button', { name: 'New Search Tool' }).click();
+  await dialog.getByLabel('Part of the document').fill('/articles');
+  await dialog.getByLabel('Name for agents').fill('search_articles');
   await tab.press('Create the Search Tool');
 
   await tab.visit(home);
-  await tab.follow('New endpoint');
-  await page.getByLabel('Name').fill('Tutor');
-  await page.getByLabel('search_articles').check();
+  await page.getByRole('button', { name: 'New endpoint' }).click();
+  await dialog.getByLabel('Name').fill('Tutor');
+  await dialog.getByLabel('search_articles').check();
   await tab.press('Create the endpoint and show its key');
   const key = await page.locator('#key').textContent();
   await page.getByRole('button', { name: 'Copy: Key' }).click();
@@ -36,8 +38,9 @@ export async function fromDocumentToKey(open, { session, document }) {
   assert.ok(!(await page.content()).includes(key));
 
   await tab.visit(home);
+  await page.getByRole('button', { name: 'Delete the project' }).click();
   await page.getByLabel('Type the name').fill('Handbook');
-  await tab.press('Delete the project');
+  await tab.go(() => page.getByRole('dialog').getByRole('button', { name: 'Delete the project' }).click());
   return key;
 }
 

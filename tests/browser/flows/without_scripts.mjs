@@ -5,7 +5,7 @@ export async function workWithoutScripts(open, { link, question, title }) {
   const { page, problems } = await open({ javaScriptEnabled: false });
   await page.goto(link);
   await page.getByRole('button', { name: 'Sign in' }).click();
-  await page.getByRole('link', { name: 'Search playground' }).click();
+  await page.getByRole('link', { name: 'Ask' }).click();
   await page.getByLabel('Question', { exact: true }).fill(question);
   await page.getByRole('button', { name: 'Ask' }).click();
   await page.getByRole('region', { name: 'Answer' }).getByRole('link', { name: title }).first().waitFor();

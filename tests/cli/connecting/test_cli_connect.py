@@ -7,8 +7,8 @@ import tomllib
 from pathlib import Path
 
 import pytest
-from sakuin.console.agents import FORMATS, HIDDEN_KEY, AgentEndpoint, configurations
 from sakuin.errors import Invalid
+from sakuin.mcp.agents import FORMATS, HIDDEN_KEY, AgentEndpoint, configurations
 from sakuin_cli.agent_programs import PROGRAMS
 
 from tests.builders import a_page

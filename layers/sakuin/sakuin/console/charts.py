@@ -1,99 +1,97 @@
-"""Charts of days: bars as SVG, which need no script, and the same numbers for a table."""
+"""The figures of 30 days: lines beside numbers, and the questions of each day as bars, all as SVG without a script."""
 
-from collections.abc import Iterator, Sequence
+import math
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 
-from sakuin.upkeep.daily_counts import Usage
+from sakuin.texts.catalogue import Texts
+from sakuin.upkeep.daily_counts import EDGES, Usage
 
-# Of a day in the units of the drawing, which is stretched to the width of the page.
-_WIDTH, _BAR = 10, 8
-_HEIGHT = 100
-
-
-@dataclass(frozen=True, slots=True)
-class Series:
-    """The numbers of the days, with the key of their name below `chart.`; `tone` is a class of the style sheet."""
-
-    name: str
-    tone: str
-    values: Sequence[int]
+# The height of a drawing, and the width of a day; drawings are stretched to their place.
+_HEIGHT, _WIDTH = 100, 10
+_LINE_WIDTH, _LINE_HEIGHT = 100, 24
+_TONES = {"answered": "good", "weak": "busy", "refused": "bad"}
 
 
 @dataclass(frozen=True, slots=True)
-class Chart:
-    """A chart with the key of its title below `chart.`.
+class Day:
+    """The questions of a day; `bars` are the tone, top and height of what is drawn of them, `left` where."""
 
-    The bars of a day are stacked, or else drawn one before the other, the largest first. `has_seconds`: the numbers are
-    milliseconds, shown as seconds.
-    """
+    day: date
+    counts: Mapping[str, int]
+    left: int
+    bars: Sequence[tuple[str, float, float]]
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """A number of the month with the key of its name below `figure.`; `line` are the points of its days."""
 
     name: str
-    days: Sequence[date]
-    series: Sequence[Series]
-    is_stacked: bool = True
-    has_seconds: bool = False
-
-    @property
-    def top(self) -> int:
-        """The largest bar."""
-        sums = zip(*(each.values for each in self.series), strict=True)
-        return max((sum(values) if self.is_stacked else max(values) for values in sums), default=0)
-
-    @property
-    def width(self) -> int:
-        """The width of the drawing in its own units."""
-        return _WIDTH * len(self.days)
-
-    @property
-    def paths(self) -> Iterator[tuple[str, str]]:
-        """Yields the tone and the path of each series."""
-        scale, bases = _HEIGHT / max(self.top, 1), [0.0] * len(self.days)
-        for series in self.series:
-            bars = []
-            for place, value in enumerate(series.values):
-                if height := value * scale:
-                    left, bottom = place * _WIDTH + 1, _HEIGHT - bases[place]
-                    bars.append(f"M{left} {bottom:.1f}v-{height:.1f}h{_BAR}v{height:.1f}z")
-                    bases[place] += height if self.is_stacked else 0.0
-            yield series.tone, "".join(bars)
-
-    @property
-    def rows(self) -> Iterator[tuple[date, list[int]]]:
-        """Yields the days that have a number, the last one first."""
-        for place in reversed(range(len(self.days))):
-            if any(values := [each.values[place] for each in self.series]):
-                yield self.days[place], values
-
-    def shown(self, value: int) -> str:
-        """Returns a number as people read it."""
-        return f"{value / 1000:,.3g} s" if self.has_seconds else f"{value:,}"
+    shown: str
+    hint: str
+    line: str
 
 
-def charts_of(usage: Usage) -> list[Chart]:
-    refused, weak = usage.series("refused"), usage.series("weak")
-    counts = zip(usage.series("asked"), refused, weak, strict=True)
-    answered = [max(0, all_ - without - little) for all_, without, little in counts]
+def duration(milliseconds: int, t: Texts) -> str:
+    """Returns the upper edge of a counted duration for people; the last edge stands for everything that is longer."""
+    if milliseconds >= EDGES[-1]:
+        return t("figure.longer", hours=EDGES[-2] // 3_600_000)
+    for unit, size in (("minutes", 60_000), ("seconds", 1000), ("milliseconds", 1)):
+        if milliseconds >= size:
+            return t(f"figure.{unit}", count=f"{milliseconds / size:.3g}")
+    return "–"
+
+
+def figures_of(usage: Usage, usd: float | None, t: Texts) -> list[Figure]:
+    """Returns the figures of the last 30 days."""
+    asked, tokens = usage.series("asked"), usage.series("tokens:embedding")
+    good = [day.counts["answered"] for day in days_of(usage)]
+    shares = [100 * answers / count if count else 0.0 for answers, count in zip(good, asked, strict=True)]
+    share = f"{100 * sum(good) / sum(asked):.1f} %" if sum(asked) else "–"
+    cost = f"${usd:,.2f}" if usd is not None else "–"
     return [
-        Chart(
-            "questions",
-            usage.days,
-            [Series("answered", "good", answered), Series("weak", "busy", weak), Series("refused", "bad", refused)],
+        Figure("asked", f"{sum(asked):,}", t("figure.today", count=asked[-1]), line(asked)),
+        Figure("answered", share, t("figure.without", count=sum(asked) - sum(good)), line(shares)),
+        *(
+            Figure(name, duration(usage.within(name, 0.95), t), t("figure.p95"), line(usage.percentiles(name, 0.95)))
+            for name in ("ms", "fresh")
         ),
-        _durations("latency", "ms", usage),
-        _durations("freshness", "fresh", usage),
-        Chart(
-            "tokens",
-            usage.days,
-            [
-                Series("embedding", "accent", usage.series("tokens:embedding")),
-                Series("learns", "soft", usage.series("tokens:learns")),
-            ],
-        ),
+        Figure("spent", cost, t("figure.tokens", count=sum(tokens)), line(tokens)),
     ]
 
 
-def _durations(title: str, name: str, usage: Usage) -> Chart:
-    most, half = usage.percentiles(name, 0.95), usage.percentiles(name, 0.5)
-    series = [Series("p95", "soft", most), Series("p50", "accent", half)]
-    return Chart(title, usage.days, series, is_stacked=False, has_seconds=True)
+def line(values: Sequence[float]) -> str:
+    """Returns the points of a line through the values of days."""
+    most, step = max(values) or 1, _LINE_WIDTH / (len(values) - 1)
+    return " ".join(
+        f"{n * step:.4g},{_LINE_HEIGHT + 1 - _LINE_HEIGHT * each / most:.3g}" for n, each in enumerate(values)
+    )
+
+
+def days_of(usage: Usage) -> list[Day]:
+    """Returns the questions of each day."""
+    counts = list(zip(usage.series("asked"), usage.series("weak"), usage.series("refused"), strict=True))
+    rows = [(max(0, asked - weak - refused), weak, refused) for asked, weak, refused in counts]
+    scale = _HEIGHT / axis(max(map(sum, rows)))[0]
+    return [
+        Day(day, dict(zip(_TONES, row, strict=True)), place * _WIDTH + 1, list(_bars(row, scale)))
+        for place, (day, row) in enumerate(zip(usage.days, rows, strict=True))
+    ]
+
+
+def _bars(row: Sequence[int], scale: float) -> Iterator[tuple[str, float, float]]:
+    top = float(_HEIGHT)
+    for tone, count in zip(_TONES.values(), row, strict=True):
+        top -= count * scale
+        if count:
+            yield tone, top, count * scale
+
+
+def axis(most: int) -> list[int]:
+    """Returns the numbers beside the bars, the greatest first: round ones, and the first not below `most`."""
+    power = 10 ** max(0, math.floor(math.log10(max(most, 1))) - 1)
+    parts = (1, 2, 2.5, 3, 5, 10, 15, 20, 25, 50, 100)
+    step = next(part * power for part in parts if 4 * part * power >= most and part * power % 1 == 0)
+    return [int(step * times) for times in (4, 3, 2, 1, 0)]

@@ -14,22 +14,12 @@ from cryptography.fernet import Fernet, InvalidToken
 from sakuin.errors import Unauthorized
 from sakuin.platform.keys import valid_hash
 from sakuin.platform.secrets import KeyRing
+from sakuin.platform.supabase.auth import SessionTokens
 from sakuin.platform.supabase.client import Client, answer, call
 from sakuin.tables.admin.postgres import count_request
 from sakuin.tables.model import User
 
 SESSION_SECONDS = 8 * 3600
-
-
-@dataclass(frozen=True, slots=True)
-class SessionTokens:
-    """What Supabase Auth gave a user who signed in. `expires_at` of the access token is in seconds since 1970."""
-
-    user_id: str
-    email: str
-    access_token: str = field(repr=False)
-    refresh_token: str = field(repr=False)
-    expires_at: int
 
 
 # Returns tokens that are still valid: the same, or refreshed ones. Raises `Unauthorized` if that is not possible.

@@ -16,12 +16,12 @@ from starlette.concurrency import run_in_threadpool
 
 from sakuin.console.forms import CONTENT_SECURITY_POLICY, ROOT, check_token, form_fields, own_path, redirect, set_cookie
 from sakuin.console.sessions import SESSION_SECONDS, Session, Sessions
-from sakuin.console.supabase_auth import SupabaseAuth
 from sakuin.errors import Conflict, NotFound, SakuinError, Unauthorized
 from sakuin.http.access import ProjectServices, RestServices
 from sakuin.knowledge.library import Library
 from sakuin.knowledge.postgres_search import ReadKnowledge
 from sakuin.platform.http_errors import CODES, HttpError, http_error
+from sakuin.platform.supabase.auth import SupabaseAuth
 from sakuin.tables.admin.postgres import ProjectRecords
 from sakuin.tables.model import User
 from sakuin.texts.catalogue import LANGUAGES, Texts, chosen_language, coded, texts_in
@@ -32,9 +32,13 @@ LANGUAGE_COOKIE = "sakuin_language"
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """An entry of the menu: the path below `/console`, the keys of its text and its group, and who alone sees it."""
+    """An entry of the menu: the path below `/console`, its icon, the keys of its text and group, and who alone sees it.
+
+    A phone shows the first four of a reader beside a sheet with the others.
+    """
 
     path: str
+    icon: str
     text: str
     group: str = ""
     admins_only: bool = False
@@ -42,14 +46,15 @@ class Entry:
 
 
 ENTRIES = (
-    Entry("/", "overview.title"),
-    Entry("/playground", "playground.title", "menu.questions"),
-    Entry("/gaps", "gaps.title", "menu.questions"),
-    Entry("/pages", "pages.title", "menu.content", admins_only=True),
-    Entry("/findings", "findings.title", "menu.content", admins_only=True),
-    Entry("/projects", "projects.title", "menu.content"),
-    Entry("/agents", "consent.title", "menu.access", users_only=True),
-    Entry("/keys", "keys.title", "menu.access", admins_only=True),
+    Entry("/", "overview", "overview.title"),
+    Entry("/playground", "ask", "playground.title"),
+    Entry("/gaps", "gaps", "gaps.title"),
+    Entry("/pages", "pages", "pages.title", "menu.content", admins_only=True),
+    Entry("/projects", "projects", "projects.title", "menu.content"),
+    Entry("/findings", "findings", "findings.title", "menu.content", admins_only=True),
+    Entry("/connect", "connect", "connect.title", "menu.access", admins_only=True),
+    Entry("/agents", "agents", "consent.title", "menu.access", users_only=True),
+    Entry("/keys", "keys", "keys.title", "menu.access", admins_only=True),
 )
 
 

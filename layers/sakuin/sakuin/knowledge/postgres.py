@@ -249,6 +249,11 @@ class MaterialRecords:
         more = len(states) > limit
         return states[:limit], states[limit - 1].material if more else None
 
+    def latest(self, limit: int) -> Sequence[MaterialState]:
+        """Returns the materials that were indexed last, the last one first."""
+        request = self.client.table("material").select("*").eq("status", "ready").order("indexed_at", desc=True)
+        return [material_state(row) for row in answer(request.limit(limit))]
+
     def finding_counts(self, prefix: str = "") -> Sequence[FindingCount]:
         """Returns the numbers of recorded findings about pages whose names begin with `prefix`, errors first."""
         return [FindingCount(**row) for row in call(self.client, "finding_counts", {"p_prefix": prefix})]

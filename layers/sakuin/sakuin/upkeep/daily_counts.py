@@ -28,7 +28,26 @@ _SHARDS = 8
 _MOST = 1000
 CALLERS = 20
 # Durations are counted up to these milliseconds; the last one stands for everything longer.
-EDGES = (50, 100, 150, 200, 300, 500, 750, 1000, 1500, 2000, 3000, 5000, 10_000, 20_000, 60_000, 300_000, 86_400_000)
+EDGES = (
+    50,
+    100,
+    150,
+    200,
+    300,
+    500,
+    750,
+    1000,
+    1500,
+    2000,
+    3000,
+    5000,
+    10_000,
+    20_000,
+    60_000,
+    300_000,
+    3_600_000,
+    86_400_000,
+)
 # The counters of a meter that count here, too.
 _COUNTERS = {
     "Searches": "asked",
@@ -162,6 +181,10 @@ class Usage:
     def percentiles(self, name: str, share: float) -> list[int]:
         """Returns the milliseconds of each day within which this share of the durations was; 0 without any."""
         return [_percentile([counters.get(f"{name}:{edge}", 0) for edge in EDGES], share) for counters in self.counters]
+
+    def within(self, name: str, share: float) -> int:
+        """Returns the milliseconds within which this share of the durations of all days was; 0 without any."""
+        return _percentile([sum(self.series(f"{name}:{edge}")) for edge in EDGES], share)
 
 
 def usage_of(row: Mapping[str, Any]) -> Usage:

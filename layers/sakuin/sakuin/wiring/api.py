@@ -7,7 +7,6 @@ from mangum import Mangum
 
 from sakuin import __version__
 from sakuin.console.sessions import Sessions
-from sakuin.console.supabase_auth import SupabaseAuth
 from sakuin.errors import Misconfigured
 from sakuin.explain.ask_mcp import AskMcp
 from sakuin.http.access import ProjectServices, RestServices
@@ -19,6 +18,7 @@ from sakuin.platform.asgi import Application, AtFirstRequest
 from sakuin.platform.aws import Handler
 from sakuin.platform.keys import RECORD_SECONDS, DeploymentKey, KeyUse, LibraryKeys, StoredKeys, record_once_a_day
 from sakuin.platform.secrets import KeyRing, NamedSecret
+from sakuin.platform.supabase.auth import SupabaseAuth
 from sakuin.platform.supabase.client import session
 from sakuin.platform.supabase.schema import HealthCheck
 from sakuin.platform.supabase.tokens import tokens_of

@@ -5,12 +5,12 @@ from collections.abc import Mapping
 from sakuin.console.app import console_app
 from sakuin.console.sessions import Sessions
 from sakuin.console.shell import Shell
-from sakuin.console.supabase_auth import SupabaseAuth
 from sakuin.http.access import RestServices
 from sakuin.knowledge.library import Library
 from sakuin.knowledge.postgres_search import ReadKnowledge
 from sakuin.platform.asgi import Application
 from sakuin.platform.openai.models import model_facts
+from sakuin.platform.supabase.auth import SupabaseAuth
 from sakuin.wiring.clients import Clients
 from sakuin.wiring.index_versions import recent
 

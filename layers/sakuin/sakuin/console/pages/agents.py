@@ -7,9 +7,9 @@ from fastapi import APIRouter
 from fastapi.responses import Response
 
 from sakuin.console.forms import redirect
-from sakuin.console.sessions import SessionTokens
 from sakuin.console.shell import Form, Reader, Visit
 from sakuin.errors import Forbidden, NotFound
+from sakuin.platform.supabase.auth import SessionTokens
 from sakuin.texts.catalogue import coded
 
 _ID = re.compile(r"[A-Za-z0-9_-]{1,128}")

@@ -6,12 +6,12 @@ from uuid import UUID
 from fastapi import APIRouter
 from fastapi.responses import Response
 
-from sakuin.console.agents import HIDDEN_KEY, TOOLS_VARIABLE, AgentEndpoint, configurations
 from sakuin.console.forms import redirect
-from sakuin.console.pages.project_shell import corrected_in, project_of, project_page, with_id
-from sakuin.console.pages.tools import IndexProgress
+from sakuin.console.pages.project_shell import IndexProgress, corrected_in, project_of, project_page, with_id
+from sakuin.console.pages.projects import show_project
 from sakuin.console.shell import Form, FormOnce, Reader, Visit
 from sakuin.errors import Invalid
+from sakuin.mcp.agents import HIDDEN_KEY, TOOLS_VARIABLE, AgentEndpoint, configurations
 from sakuin.tables.model import McpEndpoint
 from sakuin.texts.catalogue import coded
 
@@ -21,13 +21,6 @@ _TOOL = "tool-"
 
 
 router = APIRouter(prefix="/projects")
-
-
-@router.get("/{project_id}/endpoints/new")
-def show_new(visit: Reader, project_id: UUID) -> Response:
-    project = project_of(visit, project_id, role="editor")
-    tools = visit.records.tools(visit.user, project.id)
-    return project_page(visit, "endpoint_new.html", project, tools=tools)
 
 
 @router.get("/{project_id}/endpoints/{mcp_id}")
@@ -62,7 +55,7 @@ def shown_again(project_id: UUID, mcp_id: UUID, done: str = "saved") -> Response
 
 
 @router.post("/{project_id}/endpoints")
-@corrected_in(show_new)
+@corrected_in(show_project)
 def create_endpoint(visit: FormOnce, project_id: UUID) -> Response:
     user, tools = visit.user, [name.removeprefix(_TOOL) for name in visit.fields if name.startswith(_TOOL)]
     made, key = visit.records.create_endpoint(user, str(project_id), name=visit.text("name"), tools=tools)

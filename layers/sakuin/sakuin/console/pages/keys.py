@@ -1,16 +1,17 @@
 """The page of the deployment's keys, for admins."""
 
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 from fastapi import APIRouter
 from fastapi.responses import Response
 
-from sakuin.console.agents import HIDDEN_KEY, LIBRARY_VARIABLE, AgentEndpoint, configurations
 from sakuin.console.forms import redirect
 from sakuin.console.shell import AdminForm, AdminFormOnce, AdminReader, Visit
 from sakuin.errors import Conflict, Invalid, NotFound
 from sakuin.knowledge.names import folder_name
-from sakuin.platform.keys import PURPOSES
+from sakuin.mcp.agents import HIDDEN_KEY, LIBRARY_VARIABLE, AgentEndpoint, configurations
+from sakuin.platform.keys import PURPOSES, hash_of_key
 from sakuin.texts.catalogue import coded
 
 # As many digits as `sakuin keys list` shows.
@@ -22,15 +23,8 @@ router = APIRouter()
 
 
 def key_page(visit: Visit, problem: str = "", status: int = 200) -> Response:
-    to = AgentEndpoint("sakuin", f"{visit.origin}/mcp", LIBRARY_VARIABLE)
-    shown = {
-        "keys": visit.shell.rest.deployment_keys(),
-        "shown": _SHOWN,
-        "purposes": PURPOSES,
-        "days": _MOST_DAYS,
-        "problem": problem,
-    }
-    return visit.page("keys.html", status=status, to=to, agents=configurations(to, HIDDEN_KEY), **shown)
+    shown = {"keys": visit.shell.rest.deployment_keys(), "shown": _SHOWN, "purposes": PURPOSES, "days": _MOST_DAYS}
+    return visit.page("keys.html", status=status, **shown, problem=problem)
 
 
 @router.get("/keys")
@@ -38,12 +32,36 @@ def list_keys(visit: AdminReader) -> Response:
     return key_page(visit)
 
 
+def connect_page(visit: Visit, problem: str = "", status: int = 200) -> Response:
+    """Shows the agents, and the form of the key of one."""
+    agents = configurations(_library(visit), HIDDEN_KEY)
+    chosen = visit.text("agent") or visit.request.query_params.get("agent", "claude-code")
+    return visit.page("connect.html", status=status, agents=agents, chosen=chosen, to=_library(visit), problem=problem)
+
+
+@router.get("/connect")
+def show_connect(visit: AdminReader) -> Response:
+    return connect_page(visit)
+
+
+@router.get("/connect/first", include_in_schema=False)
+def show_first_use(visit: AdminReader, digits: str = "") -> Response:
+    """Shows whether the key whose hash begins with these digits was used."""
+    key = next((key for key in visit.shell.rest.deployment_keys() if key.hash[:_SHOWN] == digits), None)
+    return visit.page("connected.html", key=key, digits=digits)
+
+
+def _library(visit: Visit) -> AgentEndpoint:
+    return AgentEndpoint("sakuin", f"{visit.origin}/mcp", LIBRARY_VARIABLE)
+
+
 # A key outlives a session, so the form asks for an admin key again. No admin key is created here: a leaked key could
 # create another.
 @router.post("/keys/new")
 def make_key(visit: AdminFormOnce) -> Response:
+    answer = connect_page if visit.text("agent") else key_page
     if visit.shell.sessions.admin_key(visit.text("key")) is None:
-        return key_page(visit, "wrong_admin_key", 403)
+        return answer(visit, "wrong_admin_key", 403)
     name, purpose = visit.text("name"), visit.text("purpose") or "search"
     try:
         key = visit.shell.rest.library_keys.create(
@@ -54,12 +72,18 @@ def make_key(visit: AdminFormOnce) -> Response:
             expires_at=_after(visit.text("days")),
         )
     except Conflict:
-        return key_page(visit, "too_many", 409)
+        return answer(visit, "too_many", 409)
     except (Invalid, NotFound, StopIteration):
-        return key_page(visit, "wrong_fields", 422)
-    to = AgentEndpoint("sakuin", f"{visit.origin}/mcp", LIBRARY_VARIABLE)
-    agents = configurations(to, key) if purpose == "search" else ()
-    return visit.page("key.html", name=name, key=key, purpose=purpose, to=to, agents=agents, origin=visit.origin)
+        return answer(visit, "wrong_fields", 422)
+    agents = configurations(_library(visit), key) if purpose == "search" else ()
+    shown: dict[str, Any] = {
+        "name": name,
+        "purpose": purpose,
+        "to": _library(visit),
+        "chosen": visit.text("agent"),
+        "agents": agents,
+    }
+    return visit.page("key.html", key=key, digits=hash_of_key(key)[:_SHOWN], origin=visit.origin, **shown)
 
 
 @router.post("/keys/revoke")

@@ -22,8 +22,9 @@ from sakuin.texts.catalogue import coded
 _PAGES = 50
 # Explanations of one page, the bytes of their texts, and the characters of one: a page of the console has 60 kB.
 _EXPLANATIONS, _MOST_BYTES, _LONGEST = 20, 14_000, 2_000
-_LARGEST_UPLOAD = 4 * 1024 * 1024
+LARGEST_UPLOAD = 4 * 1024 * 1024
 _LEARNS = "learns-"
+_SAMPLE = "sakuin-sample.html"
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +101,7 @@ def list_pages(
         prefix=nfc(prefix), status=status or None, after=after, limit=_PAGES
     )
     following = _address("/pages", prefix=prefix, status=status, after=last)
-    values: dict[str, Any] = {"prefix": prefix, "wanted": status, "largest": _LARGEST_UPLOAD}
+    values: dict[str, Any] = {"prefix": prefix, "wanted": status, "largest": LARGEST_UPLOAD}
     return visit.page("pages.html", pages=materials, following=following, **values)
 
 
@@ -111,16 +112,16 @@ def show_page(visit: AdminReader, material: str, after: int = -1) -> Response:
     findings = page_findings(visit, state)
     shown, last = shown_explanations(visit, state.material, after, findings)
     anchors = {one.chunk.anchor for one in shown}
-    original, frames = _original(visit.shell.read.url(state.material, ""), visit) if shown else ("", "")
+    original = visit.shell.read.url(state.material, "") if shown else ""
     return visit.page(
         "page.html",
         state=state,
         findings=[one for one in findings if one.anchor not in anchors],
         explanations=shown,
         following=_address("/pages/page", material=state.material, after=last),
-        original=original,
-        frames=frames,
-        largest=_LARGEST_UPLOAD,
+        original=original if urlsplit(original).scheme in ("http", "https") else "",
+        frames=framed(original, visit),
+        largest=LARGEST_UPLOAD,
         after=after,
     )
 
@@ -136,6 +137,14 @@ def upload(visit: AdminForm) -> Response:
     key = page_state(visit, material).source.key if material else nfc(visit.library.prefix + place)
     visit.library.write(key, visit.fields["document"].encode())
     return redirect(_page_path(material) if material else "/pages", done="page_uploaded")
+
+
+@router.post("/pages/sample")
+def load_sample(visit: AdminForm) -> Response:
+    """Uploads a page about the console, in the language of the reader."""
+    body = bytes(visit.page("sample.html").body)
+    visit.library.write(f"{visit.library.prefix}{_SAMPLE}", body)
+    return redirect("/", done="page_uploaded")
 
 
 @router.post("/pages/again")
@@ -193,14 +202,12 @@ def _changed(fields: Mapping[str, str], stored: Mapping[str, Sequence[str]]) -> 
             yield anchor, items
 
 
-def _original(url: str, visit: Visit) -> tuple[str, str]:
-    """Returns the link of a page and the origin that may be framed; empty where a browser would show nothing."""
+def framed(url: str, visit: Visit) -> str:
+    """Returns the origin of a page that may be framed; empty where a browser would show nothing."""
     parts = urlsplit(url)
-    if parts.scheme not in ("http", "https"):
-        return "", ""
     # A browser blocks plain HTTP inside of a page that came over TLS.
-    is_shown = parts.scheme == "https" or visit.request.url.scheme == "http"
-    return url, f"{parts.scheme}://{parts.netloc}" if is_shown else ""
+    is_shown = parts.scheme == "https" or (parts.scheme == "http" and visit.request.url.scheme == "http")
+    return f"{parts.scheme}://{parts.netloc}" if is_shown else ""
 
 
 def _page_path(material: str) -> str:

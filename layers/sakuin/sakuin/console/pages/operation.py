@@ -1,14 +1,17 @@
-"""The first page: what needs attention. Users see the way to their projects."""
+"""The first page: questions, what needs attention, and what happens now. Users see the way to their projects."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any
+from urllib.parse import urlencode
 
 from fastapi import APIRouter
 from fastapi.responses import Response
 
-from sakuin.console.charts import charts_of
-from sakuin.console.shell import Reader, Shell, language_of
+from sakuin.console.charts import axis, days_of, duration, figures_of
+from sakuin.console.pages.library import LARGEST_UPLOAD
+from sakuin.console.shell import AdminReader, Reader, Shell, language_of
 from sakuin.knowledge.postgres import material_state
 from sakuin.platform.supabase.client import call
 from sakuin.retrieval.index_version import IndexVersion
@@ -25,37 +28,50 @@ router = APIRouter()
 
 
 @router.get("/")
-def show_attention(visit: Reader) -> Response:
-    """Shows an admin what is indexed and what needs attention."""
+def show_overview(visit: Reader) -> Response:
+    """Shows an admin what is asked, what needs attention and what happens now."""
     if not visit.session.is_admin:
         return visit.page("overview.html")
-    return visit.page("attention.html", **attention(visit.shell, language_of(visit.request)))
+    gaps = visit.shell.rest.gaps
+    return visit.page(
+        "attention.html",
+        **attention(visit.shell, language_of(visit.request)),
+        gaps=gaps.all()[:_NAMED] if gaps.is_recorded else None,
+        largest=LARGEST_UPLOAD,
+    )
+
+
+@router.get("/live", include_in_schema=False)
+def show_live(visit: AdminReader) -> Response:
+    """Shows the part of the first page that changes by itself."""
+    return visit.page("live.html", part="", **attention(visit.shell, language_of(visit.request)))
 
 
 def attention(shell: Shell, t: Texts) -> dict[str, Any]:
     """Returns what the first page shows."""
     library, most_bytes = shell.rest.library, shell.most_bytes
     arguments = {"p_named": _NAMED, "p_days": DAYS, "p_callers": CALLERS}
-    shown: dict[str, Any] = call(library.records.client, "attention", arguments)
-    pages = shown["collapsed"]["pages"]
-    shown = restored(shown)
+    shown: dict[str, Any] = restored(call(library.records.client, "attention", arguments))
     usage = usage_of(shown["usage"])
-    collapsed = map(library.collapsed, map(material_state, pages))
+    days = days_of(usage)
     disk = 100 * shown["bytes"] / most_bytes if most_bytes else 0.0
-    needs = needs_of(shown, shell.rest.queues.states(), is_disk_full=disk > NEARLY_FULL * 100)
+    queues = shell.rest.queues.states()
+    needs = needs_of(shown, queues, is_disk_full=disk > NEARLY_FULL * 100)
     is_new = not shown["pages"]["materials"].get("ready", 0) and not shown["projects"]["tools"]
+    recent = library.records.latest(_NAMED)
     return {
         **shown,
         "state": state_of(t, needs, is_new=is_new),
+        "kind": "bad" if any(need.is_bad for need in needs) else "busy" if needs or is_new else "good",
         "needs": needs,
         "is_new": is_new,
-        "charts": charts_of(usage),
+        "figures": figures_of(usage, _usd(usage, shell.usd_per_million), t),
+        "chart": days,
+        "axis": axis(max(sum(day.counts.values()) for day in days)),
         "callers": usage.callers,
-        "usd": _usd(usage, shell.usd_per_million),
-        "broken": shown["broken"][:_NAMED],
-        "competing": shown["competing"]["keys"],
-        "collapsed": list(filter(None, collapsed)),
-        "waiting": shown["waiting"]["reasons"][:_NAMED],
+        "recent": recent,
+        "searchable_within": duration(usage.percentiles("fresh", 0.95)[-1], t),
+        "working": sum(each.waiting + each.in_flight for each in queues or ()),
         "index": IndexVersion.from_json(shown["index"]) if shown["index"] else None,
         "disk": disk,
     }
@@ -74,7 +90,8 @@ def _usd(usage: Usage, usd_per_million: Sequence[float | None]) -> float | None:
 class Need:
     """Something that needs attention, by the key of its sentences below `needs.`, and how many there are.
 
-    What helps is a page of the console (`path`), a command or a runbook. `hides`: searches do not find it.
+    What helps is a page of the console (`path`) or a command. `hides`: searches do not find it. `named` are the first
+    ones, with the reason and the address of each.
     """
 
     name: str
@@ -82,6 +99,8 @@ class Need:
     path: str = ""
     command: str = ""
     hides: bool = False
+    is_bad: bool = True
+    named: Sequence[tuple[str, str, str]] = ()
 
     def sentence(self, t: Texts) -> str:
         """Returns what is wrong."""
@@ -91,18 +110,36 @@ class Need:
 def needs_of(shown: Mapping[str, Any], queues: Sequence[QueueState] | None, *, is_disk_full: bool) -> list[Need]:
     """Returns what needs attention, from the answer of the SQL function `attention` and the states of the queues."""
     letters = sum(each.dead_letters for each in queues or ())
+    working = sum(each.waiting + each.in_flight for each in queues or ())
+    failed = [(one["material"], one["error"], _page(one["material"])) for one in shown["failed"]]
+    tools = [
+        (one["name"], one["last_error"], f"/projects/{one['project_id']}/tools/{one['tool_id']}")
+        for one in shown["projects"]["errors"]
+    ]
+    broken = [(one["key"], one["reason"], "") for one in shown["broken"]]
+    competing = [(one["key"], one["owner"], "") for one in shown["competing"]["keys"]]
+    waiting = [(f"{one['count']:,}", one["reason"], "") for one in islice(shown["waiting"]["reasons"], _NAMED)]
+    states = map(material_state, shown["collapsed"]["pages"])
+    collapsed = [(state.material, "", _page(state.material)) for state in states]
     needs = [
         Need("disk", int(is_disk_full), command="docs/runbooks.md#database-full"),
-        Need("pages", shown["pages"]["materials"].get("failed", 0), command="sakuin push", hides=True),
-        Need("collapsed", shown["collapsed"]["count"], command="sakuin push", hides=True),
-        Need("tools", shown["projects"]["tools"].get("error", 0), path="/projects", hides=True),
+        Need("pages", shown["pages"]["materials"].get("failed", 0), "/pages?status=failed", hides=True, named=failed),
+        Need(
+            "collapsed", shown["collapsed"]["count"], collapsed[0][2] if collapsed else "", hides=True, named=collapsed
+        ),
+        Need("tools", shown["projects"]["tools"].get("error", 0), "/projects", hides=True, named=tools),
         Need("letters", letters, command="sakuin redrive", hides=True),
-        Need("files", len(shown["broken"]), command="sakuin push"),
-        Need("competing", shown["competing"]["count"], command="sakuin rm", hides=True),
-        Need("queues", int(queues is None), command="sakuin doctor"),
-        Need("waiting", shown["waiting"]["count"], command="sakuin status", hides=True),
+        Need("files", len(broken), command="sakuin push", named=broken[:_NAMED]),
+        Need("competing", shown["competing"]["count"], command="sakuin rm", hides=True, named=competing),
+        Need("queues", int(queues is None), path="/"),
+        Need("waiting", shown["waiting"]["count"], command="sakuin status", hides=True, is_bad=False, named=waiting),
+        Need("working", working, path="/pages", hides=True, is_bad=False),
     ]
     return [need for need in needs if need.count]
+
+
+def _page(material: str) -> str:
+    return f"/pages/page?{urlencode({'material': material})}"
 
 
 def state_of(t: Texts, needs: Sequence[Need], *, is_new: bool) -> str:

@@ -1,6 +1,7 @@
 """What the pages of one project share: the project, and what the reader may do there."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import wraps
 from typing import Any, TypeVar, get_args
 from uuid import UUID
@@ -9,12 +10,60 @@ from fastapi.responses import HTMLResponse, Response
 
 from sakuin.console.shell import Visit
 from sakuin.errors import Conflict, Forbidden, Invalid, NotFound, OverLimit
-from sakuin.tables.model import McpEndpoint, Project, Role, Table, Tool
+from sakuin.tables.model import McpEndpoint, Project, Role, SkippedNode, Table, Tool
 from sakuin.texts.catalogue import coded
 
 Record = TypeVar("Record", Project, Table, Tool, McpEndpoint)
 # Takes a visit and the ids in the path.
 Answer = Callable[..., Response]
+# The classes of the style sheet.
+_KINDS = {"pending": "busy", "indexing": "busy", "ready": "good", "error": "bad"}
+_SHOWN_NODES = 100
+
+
+@dataclass(frozen=True, slots=True)
+class IndexProgress:
+    """What a Tool's `search_index` says; platforms may write there, so every value is checked.
+
+    `state` is a word of the texts, `kind` a class of the style sheet; `skipped` has the first nodes of `skipped_count`.
+    """
+
+    state: str
+    kind: str
+    nodes: int
+    chunks: int
+    indexed: int
+    minutes_left: int
+    indexed_at: str
+    last_error: str
+    warning: str
+    skipped: Sequence[SkippedNode]
+    skipped_count: int
+
+    @classmethod
+    def of(cls, tool: Tool) -> "IndexProgress":
+        """Reads the status of a Tool."""
+        recorded = tool.metadata.get("search_index")
+        index: Mapping[str, Any] = recorded if isinstance(recorded, dict) else {}
+        listed = index.get("skipped_nodes")
+        skipped = [one for one in listed if isinstance(one, dict)] if isinstance(listed, list) else []
+        state = str(index.get("state"))
+        kind = state if state in _KINDS else "unknown"
+        return cls(
+            state=kind if tool.enabled else "disabled",
+            kind=_KINDS.get(state, "none") if tool.enabled else "none",
+            nodes=_count(index.get("nodes_count")),
+            chunks=_count(index.get("chunks_count")),
+            indexed=_count(index.get("indexed_chunks_count")),
+            minutes_left=_count(index.get("minutes_left")) if state == "indexing" else 0,
+            indexed_at=_text(index.get("indexed_at")),
+            last_error=_text(index.get("last_error")),
+            warning=_text(index.get("warning")),
+            skipped=[
+                SkippedNode(_text(one.get("json_pointer")), _text(one.get("reason"))) for one in skipped[:_SHOWN_NODES]
+            ],
+            skipped_count=len(skipped),
+        )
 
 
 def corrected_in(form: Answer) -> Callable[[Answer], Answer]:
@@ -68,3 +117,11 @@ def has_role(visit: Visit, project: Project, role: Role) -> bool:
     """Returns whether the reader has at least this role; an admin has every one."""
     roles = get_args(Role)
     return visit.session.is_admin or (project.role is not None and roles.index(project.role) >= roles.index(role))
+
+
+def _count(value: object) -> int:
+    return value if type(value) is int and value >= 0 else 0
+
+
+def _text(value: object) -> str:
+    return value if isinstance(value, str) else ""

@@ -10,13 +10,15 @@ from fastapi import APIRouter
 from fastapi.responses import Response
 
 from sakuin.console.forms import redirect
-from sakuin.console.pages.project_shell import corrected_in, project_of, project_page
-from sakuin.console.pages.tools import IndexProgress
+from sakuin.console.pages.project_shell import IndexProgress, corrected_in, project_of, project_page
 from sakuin.console.shell import Form, Reader, Visit
 from sakuin.errors import Invalid
 from sakuin.language.synonyms import check_groups
 from sakuin.tables.model import Role
 from sakuin.texts.catalogue import coded
+
+# A request with a larger document may exceed what Lambda takes. The command uploads it to the bucket.
+LARGEST_DOCUMENT = 4_000_000
 
 router = APIRouter(prefix="/projects")
 
@@ -55,6 +57,7 @@ def show_project(visit: Reader, project_id: UUID) -> Response:
         table_names={table.id: table.name for table in tables},
         endpoints=endpoints,
         quotas=quotas,
+        largest=LARGEST_DOCUMENT,
     )
 
 

@@ -12,8 +12,8 @@ from starlette.concurrency import run_in_threadpool
 from sakuin.console.forms import ROOT, form_fields, own_path, redirect, set_cookie
 from sakuin.console.sessions import Session
 from sakuin.console.shell import LANGUAGE_COOKIE, SESSION_COOKIE, CurrentShell, Form, Shell
-from sakuin.console.supabase_auth import NotSignedIn
 from sakuin.errors import NotFound, OverLimit, SakuinError
+from sakuin.platform.supabase.auth import NotSignedIn
 from sakuin.texts.catalogue import LANGUAGES, coded
 
 _YEAR_SECONDS = 365 * 24 * 3600

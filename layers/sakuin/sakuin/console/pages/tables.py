@@ -7,24 +7,14 @@ from fastapi import APIRouter
 from fastapi.responses import Response
 
 from sakuin.console.forms import redirect
-from sakuin.console.pages.project_shell import corrected_in, project_of, project_page, with_id
-from sakuin.console.pages.tools import IndexProgress
+from sakuin.console.pages.project_shell import IndexProgress, corrected_in, project_of, project_page, with_id
+from sakuin.console.pages.projects import LARGEST_DOCUMENT, show_project
 from sakuin.console.shell import Form, Reader, Visit
 from sakuin.errors import Invalid
 from sakuin.tables.document import parsed_table
 from sakuin.texts.catalogue import coded
 
-# A request with a larger document may exceed what Lambda takes. The command uploads it to the bucket.
-_LARGEST_DOCUMENT = 4_000_000
-
-
 router = APIRouter(prefix="/projects")
-
-
-@router.get("/{project_id}/tables/new")
-def show_new(visit: Reader, project_id: UUID) -> Response:
-    project = project_of(visit, project_id, role="editor")
-    return project_page(visit, "table_new.html", project, largest=_LARGEST_DOCUMENT)
 
 
 @router.get("/{project_id}/tables/{table_id}")
@@ -37,12 +27,12 @@ def show_table(visit: Reader, project_id: UUID, table_id: UUID) -> Response:
         project,
         table=with_id(visit.records.tables(visit.user, project.id), table_id, "table"),
         tools=[(tool, IndexProgress.of(tool)) for tool in tools],
-        largest=_LARGEST_DOCUMENT,
+        largest=LARGEST_DOCUMENT,
     )
 
 
 @router.post("/{project_id}/tables")
-@corrected_in(show_new)
+@corrected_in(show_project)
 def create_table(visit: Form, project_id: UUID) -> Response:
     table = visit.projects.tables.create(
         visit.user,
@@ -89,8 +79,8 @@ def _document(fields: Mapping[str, str]) -> object:
     text = fields.get("document", "")
     if not text.strip():
         raise Invalid(coded("form.json_file"))
-    if len(text) > _LARGEST_DOCUMENT:
-        raise Invalid(coded("form.large_document", most=_LARGEST_DOCUMENT))
+    if len(text) > LARGEST_DOCUMENT:
+        raise Invalid(coded("form.large_document", most=LARGEST_DOCUMENT))
     return parsed_table(text)
 
 

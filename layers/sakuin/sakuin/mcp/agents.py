@@ -1,9 +1,11 @@
 """What agents need in their configuration to reach an MCP endpoint, as the documentation of each describes it."""
 
 import json
+from base64 import b64encode
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Literal
+from urllib.parse import quote, urlencode
 
 # What stands for the key in a configuration that is shown.
 HIDDEN_KEY: Final = "sk_sakuin_…"
@@ -39,19 +41,46 @@ class AgentFormat:
 
 @dataclass(frozen=True, slots=True)
 class Configuration:
-    """The text for the file of an agent; `files` are the places of that file."""
+    """The text for the file of an agent; `files` are the places of that file.
+
+    `command` adds the same by itself, `link` opens the agent, which then adds it; empty where an agent has none.
+    """
 
     agent: str
     title: str
     files: Sequence[str]
     text: str
     key_in: str
+    command: str = ""
+    link: str = ""
 
 
 def configurations(to: AgentEndpoint, key: str) -> Sequence[Configuration]:
     return [
-        Configuration(name, each.title, each.files, _text(each, to, key), each.key_in) for name, each in FORMATS.items()
+        Configuration(name, each.title, each.files, _text(each, to, key), each.key_in, *_at_once(name, to, key))
+        for name, each in FORMATS.items()
     ]
+
+
+def _at_once(agent: str, to: AgentEndpoint, key: str) -> tuple[str, str]:
+    """Returns the command and the link of an agent. A link has no key: browsers keep addresses."""
+    header = f'--header "Authorization: Bearer {key}"'
+    match agent:
+        case "claude-code" | "gemini":
+            return f"{agent.partition('-')[0]} mcp add --transport http {to.name} {to.url} {header}", ""
+        case "codex":
+            return f"codex mcp add {to.name} --url {to.url} --bearer-token-env-var {to.variable}", ""
+        case "cursor":
+            config = b64encode(json.dumps(_cursor(to, key)["mcpServers"][to.name]).encode()).decode()
+            return (
+                "",
+                f"cursor://anysphere.cursor-deeplink/mcp/install?{urlencode({'name': to.name, 'config': config})}",
+            )
+        case "vscode":
+            entry = _vscode(to, key)
+            server = {"name": to.name, "inputs": entry["inputs"], **entry["servers"][to.name]}
+            return "", f"vscode:mcp/install?{quote(json.dumps(server))}"
+    return "", ""
 
 
 def _text(each: AgentFormat, to: AgentEndpoint, key: str) -> str:

@@ -1,4 +1,4 @@
-"""Supabase Auth, as the console calls it for people: signing in and out, and which agents act for them."""
+"""Supabase Auth, as it is called for people: signing in and out, and which agents act for them."""
 
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -12,7 +12,6 @@ import jwt
 from pydantic import ValidationError
 from supabase import AuthApiError, AuthError, ClientOptions, SupabaseAuthClient, create_client
 
-from sakuin.console.sessions import SessionTokens
 from sakuin.errors import Conflict, NotFound, OverLimit, Refused, SakuinError, Unauthorized, Unavailable
 from sakuin.platform.supabase.client import SECRET_KEYS, VENDOR, credentials
 from sakuin.texts.catalogue import coded
@@ -43,6 +42,17 @@ _ERRORS: Mapping[str, tuple[type[SakuinError], str]] = {
     "over_request_rate_limit": _TOO_MANY,
     "validation_failed": (Conflict, coded("form.agent_refused")),
 }
+
+
+@dataclass(frozen=True, slots=True)
+class SessionTokens:
+    """What Supabase Auth gave a user who signed in. `expires_at` of the access token is in seconds since 1970."""
+
+    user_id: str
+    email: str
+    access_token: str = field(repr=False)
+    refresh_token: str = field(repr=False)
+    expires_at: int
 
 
 class NotSignedIn(Unauthorized):
