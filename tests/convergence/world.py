@@ -9,8 +9,8 @@ from types import SimpleNamespace
 from typing import Any
 
 import psycopg
+from sakuin.knowledge.learns.instructions import Section
 from sakuin.knowledge.messages import MaterialQueue
-from sakuin.knowledge.page import Explanation
 from sakuin.platform.aws import EventBridgeBus
 from sakuin.platform.calls import background
 from sakuin.platform.queue_handler import QueueHandler, QueueWork
@@ -80,8 +80,8 @@ class SayingModel:
 
     name = "saying/1"
 
-    def learns(self, explanations: Sequence[Explanation]) -> dict[str, tuple[str, ...]]:
-        return {one.anchor: said_of(one.content) for one in explanations}
+    def learns(self, sections: Sequence[Section]) -> dict[str, tuple[str, ...]]:
+        return {section.anchor: said_of(section.text) for section in sections}
 
 
 def said_of(content: str) -> tuple[str, ...]:

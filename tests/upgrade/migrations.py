@@ -22,6 +22,7 @@ from sakuin_local.supabase.database import Database
 from tests.awaiting import awaited
 from tests.postgres_programs import done
 
+FIRST = "20261129000000_version_1_0_0"
 DIGESTS = Path(__file__).with_name("digests.toml")
 _HEAD = """\
 # The SHA-256 of each migration. From 1.0.0 on none is edited: a change is a new file, which

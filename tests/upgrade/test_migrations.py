@@ -20,6 +20,7 @@ from sakuin_local.supabase.migrations import apply_migrations
 from tests.database_server import DatabaseServer, connection_to
 from tests.postgres_programs import done
 from tests.upgrade.migrations import (
+    FIRST,
     commits_of,
     digests,
     dump,
@@ -28,8 +29,6 @@ from tests.upgrade.migrations import (
     recorded_digests,
     schema_digest,
 )
-
-FIRST = "20261129000000_version_1_0_0"
 
 
 @pytest.fixture(scope="module")

@@ -1,13 +1,13 @@
 """A database of 1.0 with pages, Tables, keys and an index that is being built is upgraded while searches answer."""
 
 import json
+import os
 import shutil
+import subprocess
+import sys
 from collections.abc import Callable, Iterator, Mapping
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass
 from pathlib import Path
-from threading import Event
 from typing import Any
 
 import psycopg
@@ -15,24 +15,19 @@ import pytest
 from sakuin import __version__
 from sakuin.errors import Invalid
 from sakuin.knowledge.messages import read_event
-from sakuin.platform.keys import LibraryKeys
 from sakuin.tables.messages import embed_message, tool_message
 from sakuin_local.errors import LocalError
-from sakuin_local.places import MIGRATIONS
+from sakuin_local.places import MIGRATIONS, REPOSITORY
 from sakuin_local.supabase.database import Database
 from sakuin_local.supabase.migrations import apply_migrations
 
-from tests.awaiting import awaited
-from tests.builders import a_page
 from tests.database_server import DatabaseServer
-from tests.tables.index_versions.conftest import GREEN, Deployment
-from tests.upgrade.migrations import await_reading, schema_digest, state_of
+from tests.upgrade import released as released_program
+from tests.upgrade.migrations import FIRST, await_reading, commits_of, schema_digest, state_of
+from tests.upgrade.released import extended
 from tests.upgrade.replay import Replay, missing, read_messages, read_sessions
-from tests.worlds import PAGE_BOXES, PAGE_KEY, World, Worlds, long, world_of
 
-FIRST = "20261129000000_version_1_0_0.sql"
 SECOND = Path(__file__).with_name("second")
-QUERY, DOCUMENT = "二次方程式を公式で解きたい", {"articles": [long("二次関数"), long("三角比")]}
 
 
 @pytest.fixture
@@ -40,7 +35,7 @@ def database(database_server: DatabaseServer, tmp_path: Path) -> Iterator[Databa
     """A database with the migrations of 1.0 alone."""
     released = tmp_path / "released"
     released.mkdir()
-    shutil.copy(MIGRATIONS / FIRST, released)
+    shutil.copy(MIGRATIONS / f"{FIRST}.sql", released)
     with database_server.copy(tmp_path / "database", with_migrations=False) as running:
         apply_migrations(running.dsn_postgres, released)
         await_reading(running)
@@ -58,102 +53,72 @@ def later(tmp_path: Path) -> Path:
 
 
 @dataclass
-class Stack:
-    """The functions of this version over the database."""
+class Released:
+    """The program `released` over a database, which searches. `finish` ends that; it returns what it printed then."""
 
-    database: Database
-    pages: World
-    tables: Deployment
-    endpoint: str
-    key: str
-    failures: list[str] = field(default_factory=list)
-    searches: int = 0
+    program: subprocess.Popen[str]
+    log: Path
 
-    def search(self) -> None:
-        """Asks the library, a Search Tool, and for what an endpoint opens, as agents do."""
-        found = [hit.url.partition("#")[2] for hit in self.pages.search(QUERY).results]
-        pointers = self.tables.pointers(self.endpoint)
-        keys = [key.name for key in LibraryKeys(self.pages.client).all()]
-        if (found[:1], pointers, keys) != (["rule-quadratic-formula"], {"/articles/0", "/articles/1"}, [self.key]):
-            self.failures.append(f"{found} {pointers} {keys}")
-        self.searches += 1
-
-    @contextmanager
-    def searching(self) -> Iterator[None]:
-        """Searches without a pause while the block runs, and some times after it."""
-        stop = Event()
-
-        def go_on() -> None:
-            while not stop.is_set():
-                try:
-                    self.search()
-                except Exception as error:
-                    self.failures.append(repr(error))
-
-        with ThreadPoolExecutor(1) as pool:
-            running = pool.submit(go_on)
-            try:
-                awaited("the first searches", lambda: self.searches > 3 or self.failures, within_s=30)
-                yield
-                before = self.searches
-                awaited("searches after the change", lambda: self.searches > before + 5 or self.failures, within_s=30)
-            finally:
-                stop.set()
-            running.result()
+    def finish(self) -> dict[str, Any]:
+        answer, _ = self.program.communicate("\n", timeout=120)
+        assert self.program.returncode == 0, self.log.read_text()
+        result: dict[str, Any] = json.loads(answer)
+        print("searches while and after the upgrade:", result)
+        return result
 
 
 @pytest.fixture
-def stack(database: Database, stand_in: str) -> Iterator[Stack]:
-    """It serves a page, a Table and a key, and builds a second index of both."""
-    with psycopg.connect(database.dsn_postgres, autocommit=True) as sql:
-        tables = Deployment(world_of(database, stand_in))
-        tables.build()
-        pages = Worlds(database, tables.world.client, sql)(empty=False)
-        tables.world.bucket, tables.world.queue = pages.bucket, pages.queue
-        pages.put(PAGE_KEY, a_page(PAGE_BOXES))
-        LibraryKeys(pages.client).create("a tutor")
-        table = tables.world.table(DOCUMENT)
-        tool = tables.world.tool(table, "/articles")
-        tables.settle()
-        endpoint = tables.world.endpoint(tool)
-        tables.own = GREEN
-        tables.build()
-        pages.settings = GREEN
-        assert tables.waiting, "the second index is being built"
-        yield Stack(database, pages, tables, endpoint, "a tutor")
+def released(database: Database, stand_in: str, tmp_path: Path) -> Iterator[Released]:
+    """It serves a page, a Table and a key with the code of 1.0.0, and builds a second index of both."""
+    program = [sys.executable, released_program.__file__, json.dumps(asdict(database)), stand_in]
+    code = released_code(tmp_path / "code")
+    path = {"PYTHONPATH": os.pathsep.join(str(code / each) for each in ("layers/sakuin", "local", "cli", ""))}
+    log = tmp_path / "log"
+    with (
+        log.open("w") as errors,
+        subprocess.Popen(
+            program, env=os.environ | path, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=errors, text=True
+        ) as running,
+    ):
+        try:
+            assert running.stdout
+            assert running.stdout.readline() == "searching\n", log.read_text()
+            yield Released(running, log)
+        finally:
+            running.kill()
 
 
-def test_searches_answer_while_a_migration_is_applied_and_work_goes_on(stack: Stack, later: Path) -> None:
-    waiting = stack.pages.bucket.write("junior/円.html", a_page({"rule-circle": "円: 円周角は中心角の半分である。"}))
-    with stack.searching():
-        apply_migrations(stack.database.dsn_postgres, later)
-    assert stack.failures == []
-    assert state_of(stack.database) == "newer"
-    # What the version before sent, and what a newer sender adds to it.
-    for message in stack.tables.waiting:
-        message.body = json.dumps(extended(json.loads(message.body)))
-    stack.tables.settle()
-    stack.pages.settle()
-    assert stack.pages.upload_result("junior/円.html", waiting).outcome == "applied"
-    assert [index.is_whole for index in stack.tables.indexes.states()] == [True, True]
-    assert stack.pages.search("円周角").results[0].url.endswith("#rule-circle")
+def released_code(folder: Path) -> Path:
+    """Returns a folder with the code of the commit of the first migration; without its history, that of today."""
+    commits = commits_of(FIRST)
+    if not commits:
+        return REPOSITORY
+    folder.mkdir()
+    archive = ["git", "-C", str(REPOSITORY), "archive", commits[0]]
+    with subprocess.Popen(archive, stdout=subprocess.PIPE) as packed:
+        subprocess.run(["tar", "-x", "-C", str(folder)], stdin=packed.stdout, check=True)
+    return folder
 
 
-def test_a_migration_that_fails_leaves_the_version_before_working(stack: Stack, later: Path) -> None:
-    before = schema_digest(stack.database.dsn)
-    broken = later / "29990102000000_broken.sql"
+def test_searches_answer_while_a_migration_is_applied_and_work_goes_on(
+    released: Released, database: Database, later: Path
+) -> None:
+    print("applied:", *apply_migrations(database.dsn_postgres, later))
+    assert state_of(database) == ("newer" if list(SECOND.glob("*.sql")) else "current")
+    result = released.finish()
+    assert result["searches"] > 8
+    assert (result["failures"], result["built"], result["indexed"]) == ([], [True, True], ["rule-circle"])
+
+
+def test_a_migration_that_fails_leaves_the_version_before_working(
+    released: Released, database: Database, tmp_path: Path
+) -> None:
+    before = schema_digest(database.dsn)
+    broken = tmp_path / "released" / "29990102000000_broken.sql"
     broken.write_text("drop function public.search_candidates; alter table public.material add column x nothing;")
-    (later / "29990101000000_second.sql").unlink()
-    with stack.searching(), pytest.raises(LocalError, match="29990102000000_broken failed"):
-        apply_migrations(stack.database.dsn_postgres, later)
-    assert (stack.failures, schema_digest(stack.database.dsn)) == ([], before)
-
-
-def extended(value: Any) -> Any:
-    """Returns a message with one more member in each object."""
-    if isinstance(value, dict):
-        return {key: extended(member) for key, member in value.items()} | {"of_a_later_version": 1}
-    return [extended(member) for member in value] if isinstance(value, list) else value
+    with pytest.raises(LocalError, match="29990102000000_broken failed"):
+        apply_migrations(database.dsn_postgres, broken.parent)
+    assert (released.finish()["failures"], schema_digest(database.dsn)) == ([], before)
 
 
 # ---------------------------------------------------------------- what 1.0 recorded
