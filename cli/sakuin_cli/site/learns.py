@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sakuin.errors import Invalid, NotFound
-from sakuin.knowledge.learns.actions import ACTION_NOUNS, calculates
+from sakuin.knowledge.learns.actions import ACTION_NOUNS, ENGLISH_ACTION, calculates
 from sakuin.knowledge.learns.authored import LearnsFile, learns_keys, parse_learns, parse_synonyms
 from sakuin.knowledge.learns.instructions import INSTRUCTIONS, STEPS, Section, sections_of
 from sakuin.knowledge.learns.writer import clean_learns
@@ -107,7 +107,8 @@ class LearnsOfSite:
 
     def _lacked(self, section: Section, item: str) -> Iterator[str]:
         """Yields the codes, names and numbers that a section lacks; else rare words of other titles that outweigh."""
-        said = _EXAMPLE.sub(" ", item) if section.material in self.calculating else item
+        action = ENGLISH_ACTION.sub("", item)
+        said = _EXAMPLE.sub(" ", action) if section.material in self.calculating else action
         yield from missing_from(_said(section), analyze_query(said, LexiconEntries())) or self._foreign(section, said)
 
     def _foreign(self, section: Section, item: str) -> Sequence[str]:

@@ -68,7 +68,10 @@ SYMPTOM = {
     ),
 }
 _CODE = re.compile(r"```.*?```|`[^`]*`", re.DOTALL)
-_EQUATION = re.compile(r"[^\s=!]\s*[=＝≦≧]\s*[^\s=]|\\frac|\d\s*[+×÷−]\s*\d")
+# A variable of one letter, a number or a bracket, then a sign of equality; TeX; a sum.
+_EQUATION = re.compile(
+    r"(?:(?<![\w-])[A-Za-z]|[\d)}²³'])\s*[=＝≦≧]\s*[^\s=\"]|\\(?:frac|sqrt)|\d\s*[+×÷−]\s*\d", re.ASCII
+)
 _DIGIT = re.compile(r"\d")
 _TITLE_WORD = re.compile(r"[㐀-鿿々]{2,}|[ァ-ヺー]{2,}|[^\W\d_ぁ-ヿ㐀-鿿]{4,}")
 # "index", "indexed" and "indexing" begin alike.
