@@ -26,3 +26,4 @@ SCHEMA = REPOSITORY / "supabase" / "schema"
 EMULATOR = TOOLS / "emulator" / "bin"
 UV = _CLONE / ".venv" / "bin" / "uv" if IS_CLONE else Path(sys.executable).with_name("uv")
 SAMPLES = REPOSITORY / "samples"
+SAMPLES_EN = REPOSITORY / "samples-en"

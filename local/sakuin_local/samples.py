@@ -1,10 +1,11 @@
-"""The samples: pages, pushed again when they change, and a Table, created once per data folder."""
+"""The samples in two languages: pages, pushed again when they change, and a Table, created once per data folder."""
 
 import hashlib
 import json
 import sys
 import time
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from sakuin.errors import SakuinError
@@ -15,13 +16,42 @@ from sakuin_cli.settings import CommandSettings
 
 from sakuin_local.data_folder import environment_for, write_environment
 from sakuin_local.errors import LocalError, ServiceDied
-from sakuin_local.places import SAMPLES
+from sakuin_local.places import SAMPLES, SAMPLES_EN
 from sakuin_local.processes import check_alive
 from sakuin_local.stack import Stack
 
-TABLE = SAMPLES / "tables" / "学習コラム.json"
-TOOL = "search_columns"
-DESCRIPTION = "数学の学び方についてのコラムを、意味と語の両方で探す。"
+
+@dataclass(frozen=True, slots=True)
+class Samples:
+    """A folder of pages with a Table and what its Search Tool says; `parameters` are those of the template."""
+
+    folder: Path
+    table: Path
+    tool: str
+    description: str
+    parameters: Mapping[str, str] = field(default_factory=dict)
+
+
+_MATHEMATICS = Samples(
+    SAMPLES,
+    SAMPLES / "tables" / "学習コラム.json",
+    "search_columns",
+    "数学の学び方についてのコラムを、意味と語の両方で探す。",
+    {"Vocabulary": "school-mathematics"},
+)
+_PRODUCT = Samples(
+    SAMPLES_EN,
+    SAMPLES_EN / "tables" / "answers.json",
+    "search_answers",
+    "Searches the answers of a product's support team, by meaning and by words.",
+)
+
+
+def samples_in(language: str) -> Samples:
+    """Returns school mathematics for Japanese, otherwise the English documentation of a product."""
+    return _MATHEMATICS if language == "ja" else _PRODUCT
+
+
 # The model needs a minute; a busy machine needs ten.
 _SEARCHABLE_SECONDS = 900
 _IMPORT_SECONDS = 60
@@ -51,16 +81,16 @@ def load_pages(stack: Stack, pages: Path) -> str:
     return "\n".join([*files, count]) if files else ""
 
 
-def load(stack: Stack, folder: Path) -> bool:
+def load(stack: Stack, folder: Path, samples: Samples) -> bool:
     """Pushes the samples and waits until they are searchable; returns False if this data folder has them already.
 
     Pages that a person has removed since then stay removed: all are pushed again only after a change of the samples.
     """
     mark = folder / "samples"
-    content = _content(SAMPLES)
+    content = _content(samples.folder)
     if mark.exists() and mark.read_text() == content:
         return False
-    _push(stack, SAMPLES)
+    _push(stack, samples.folder)
     mark.write_text(content)
     return True
 
@@ -84,7 +114,7 @@ def _content(samples: Path) -> str:
     return digest.hexdigest()
 
 
-def load_table(stack: Stack, folder: Path, *, samples: bool) -> dict[str, str]:
+def load_table(stack: Stack, folder: Path, samples: Samples | None) -> dict[str, str]:
     """Creates the default project and, with `samples`, a Table, a tool and an endpoint; returns settings of commands.
 
     The user of this machine is an owner of the project. Each is created once per data folder: `projects.json` has the
@@ -101,7 +131,7 @@ def load_table(stack: Stack, folder: Path, *, samples: bool) -> dict[str, str]:
             client.call("POST", "projects", kept["project"], "members", json=member)
             _keep(file, kept, user=stack.environment["SAKUIN_USER_ID"])
         if samples and "key" not in kept:
-            _create(client, file, kept)
+            _create(client, file, kept, samples)
     except SakuinError as error:
         raise LocalError(f"the sample Table could not be loaded: {error}") from error
     finally:
@@ -109,14 +139,14 @@ def load_table(stack: Stack, folder: Path, *, samples: bool) -> dict[str, str]:
     return _settings(stack, kept)
 
 
-def _create(client: DeploymentClient, file: Path, kept: dict[str, str]) -> None:
+def _create(client: DeploymentClient, file: Path, kept: dict[str, str], samples: Samples) -> None:
     place = ("POST", "projects", kept["project"])
     if "table" not in kept:
-        members, document = {"name": TABLE.stem}, TABLE.read_bytes()
+        members, document = {"name": samples.table.stem}, samples.table.read_bytes()
         table = client.store_table(*place, "tables", members=members, document=document, seconds=_IMPORT_SECONDS)
         _keep(file, kept, table=table["id"])
     if "tool" not in kept:
-        request = {"type": "search", "name": TOOL, "description": DESCRIPTION, "json_path": "/articles"}
+        request = {"type": "search", "name": samples.tool, "description": samples.description, "json_path": "/articles"}
         tool = client.call(*place, "tools", json={**request, "table_id": kept["table"]})
         _keep(file, kept, tool=tool["id"])
     # The index is built in the background: `sakuin status --tool` shows its progress.

@@ -136,11 +136,11 @@ def running_stack(
         def start_store() -> None:
             start_turbopuffer(folder, programs, port=ports["turbopuffer"])
 
-        layers = steps.start("Lambda layers", lambda: build_layers(TEMPLATE, programs, minor=minor))
-        emulator = steps.start("AWS emulator", lambda: start_emulator(folder, programs, aws))
-        vendors = steps.start("embeddings", start_vectors), steps.start("turbopuffer", start_store)
-        supabase = steps.start("Postgres, migrations, PostgREST, Auth", database)
-        deployed = steps.start("template.yaml deployed", deployment)
+        layers = steps.start("layers", lambda: build_layers(TEMPLATE, programs, minor=minor))
+        emulator = steps.start("aws", lambda: start_emulator(folder, programs, aws))
+        vendors = steps.start("embeddings", start_vectors), steps.start("vectors", start_store)
+        supabase = steps.start("database", database)
+        deployed = steps.start("deployed", deployment)
         steps.finish([layers, emulator, *vendors, supabase, deployed], watch=programs.check)
 
         outputs = deployed.result()

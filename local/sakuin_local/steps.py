@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from rich.console import Console
+from sakuin.texts.catalogue import Texts
 
 from sakuin_local.errors import Stopped
 
@@ -20,9 +21,10 @@ class Steps:
 
     console: Console
     stop: threading.Event
+    texts: Texts
 
-    def start(self, title: str, work: Callable[[], T]) -> "Future[T]":
-        """Runs `work` in a daemon thread; it may wait for the futures of earlier steps."""
+    def start(self, name: str, work: Callable[[], T]) -> "Future[T]":
+        """Runs `work` in a daemon thread; it may wait for the futures of earlier steps. The texts have its title."""
         future: Future[T] = Future()
 
         def run() -> None:
@@ -32,6 +34,7 @@ class Steps:
             except BaseException as error:
                 future.set_exception(error)
                 return
+            title = self.texts(f"up.step.{name}")
             self.console.print(f"✓ {title}, {time.monotonic() - started:.1f} s")
             future.set_result(result)
 

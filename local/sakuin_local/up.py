@@ -1,36 +1,29 @@
-"""`sakuin up`: starts the stack, makes the first calls, shows what a person needs, and stops everything on Ctrl-C."""
+"""`sakuin up`: starts the stack, makes the first calls, welcomes a person, and stops everything on Ctrl-C."""
 
+import os
 import signal
 import threading
 from collections.abc import Callable, Mapping
-from concurrent.futures import Future
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import FrameType
-from typing import Any
 
-import httpx
 from rich.console import Console
 from rich.text import Text
 from sakuin.errors import SakuinError
-from sakuin_cli.agent import AgentClient
-from sakuin_cli.commands.search import show_answer
+from sakuin.texts.catalogue import Texts
 from sakuin_cli.connections import deployment_of
 from sakuin_cli.settings import CommandSettings
 from sakuin_cli.terminal import Terminal
 
-from sakuin_local import samples
 from sakuin_local.data_folder import claimed
 from sakuin_local.errors import LocalError, ServiceDied, Stopped
-from sakuin_local.samples import load_table, write_settings
+from sakuin_local.samples import Samples, load, load_pages, load_table, samples_in, write_settings
 from sakuin_local.stack import STACK, FrontDoor, Stack, running_stack
 from sakuin_local.steps import Steps
 from sakuin_local.vendors import VectorSource
+from sakuin_local.welcome import Welcome, call, texts_of_locale
 
-QUESTION = "二次方程式を公式で解きたい"
-SHOWN = 3
-# A function loads its code with its first call.
-FIRST_CALL_S = 90
 HOW_OFTEN_S = 0.2
 FAILURES_SHOWN_S = 3.0
 RUNS_AGAIN = "the stack runs again"
@@ -97,22 +90,27 @@ class _Runs:
     output: Terminal
     progress: Console
     front: FrontDoor
+    texts: Texts = field(default_factory=texts_of_locale)
     is_first: bool = True
+
+    @property
+    def samples(self) -> Samples | None:
+        """The samples in the language of the person; None if there are to be none."""
+        return samples_in(self.texts.language) if self.options.samples else None
 
     def run(self) -> None:
         """Runs the stack until it is stopped; raises `ServiceDied` if one of its programs ends."""
         folder, options, progress = self.folder, self.options, self.progress
-        given = {**_of_model(options.vectors), **options.parameters}
-        steps = Steps(progress, self.stop)
+        parameters = self.samples.parameters if self.samples else {}
+        given = {**_of_model(options.vectors), **parameters, **options.parameters}
+        steps = Steps(progress, self.stop, self.texts)
         started = running_stack(folder, steps, self.front.url, given, options.vectors)
         with started as stack, self.front.leads_to(stack):
-            answer = self._first_calls(stack, steps)
+            self._first_calls(stack, steps)
             if self.is_first:
-                if answer:
-                    _show_answer(self.output, answer)
-                _show_connection(self.output, stack)
-                _show_console(self.output, stack, folder)
-                self.output.print(f"ready {stack.url}/mcp")
+                pages = options.pages or (self.samples and self.samples.folder)
+                welcome = Welcome(self.output, stack, self.texts, _shown(pages) if pages else "")
+                welcome.show(own_pages=options.pages is not None)
             else:
                 progress.print(RUNS_AGAIN)
             self.is_first, ends = False, threading.Event()
@@ -124,28 +122,30 @@ class _Runs:
                     stack.programs.check()
             finally:
                 ends.set()
-            progress.print("stopping …")
+            progress.print(self.texts("up.stopping"))
 
-    def _first_calls(self, stack: Stack, steps: Steps) -> Mapping[str, Any] | None:
-        """Waits until the functions and what is to be searched are there; returns the answer from the samples."""
-        folder, options, check = self.folder, self.options, stack.programs.check
-        api = steps.start("function api", lambda: _call(stack, "GET", "/healthz", expected=200))
-        if options.samples:
-            mcp: Future[Any] = steps.start("sample pages, first search", lambda: _first_answer(stack, folder))
-        else:
-            # Without a key the function itself answers 401.
-            mcp = steps.start("function mcp", lambda: _call(stack, "POST", "/mcp", expected=401))
-        steps.finish([api, mcp], watch=check)
-        if (pages := options.pages) is not None:
-            pushed = steps.start(f"pages of {pages}", lambda: samples.load_pages(stack, pages))
+    def _first_calls(self, stack: Stack, steps: Steps) -> None:
+        """Waits until the functions and what is to be searched are there."""
+        folder, samples, check = self.folder, self.samples, stack.programs.check
+        api = steps.start("api", lambda: call(stack, "GET", "/healthz", expected=200))
+        # Without a key the function itself answers 401.
+        mcp = steps.start("mcp", lambda: call(stack, "POST", "/mcp", expected=401))
+        loaded = [steps.start("samples", lambda: load(stack, folder, samples))] if samples else []
+        steps.finish([api, mcp, *loaded], watch=check)
+        if (pages := self.options.pages) is not None:
+            pushed = steps.start("pages", lambda: load_pages(stack, pages))
             steps.finish([pushed], watch=check)
             if failure := pushed.result():
                 self.progress.print(Text.assemble(("! ", "yellow"), failure))
         # After the pages: the same two cores embed both, and the first answer comes from the pages.
-        name = "default project, sample Table" if options.samples else "default project"
-        table = steps.start(name, lambda: _projects(stack, folder, samples=options.samples))
-        steps.finish([table], watch=check)
-        return mcp.result() if options.samples else None
+        settings = steps.start("project", lambda: load_table(stack, folder, samples))
+        steps.finish([settings], watch=check)
+        write_settings(stack, folder, settings.result())
+
+
+def _shown(folder: Path) -> str:
+    """Returns the name of a folder as a person in the current one writes it."""
+    return f"{os.path.relpath(folder)}/" if folder.is_relative_to(Path.cwd()) else f"{folder}/"
 
 
 def _show_failures(stack: Stack, stop: threading.Event, show: Callable[[Text], None]) -> None:
@@ -182,54 +182,6 @@ def _reconcile(environment: Mapping[str, str], show: Callable[[str], None]) -> N
         show(f"the index could not be compared with the bucket: {error}")
     finally:
         client.http.close()
-
-
-def _projects(stack: Stack, folder: Path, *, samples: bool) -> None:
-    write_settings(stack, folder, load_table(stack, folder, samples=samples))
-
-
-def _first_answer(stack: Stack, folder: Path) -> Mapping[str, Any]:
-    """Loads the samples and asks a first question, as an agent does."""
-    samples.load(stack, folder)
-    try:
-        agent = AgentClient(f"{stack.url}/mcp", stack.api_key, FIRST_CALL_S)
-        return agent.call("search_knowledge", {"query": QUESTION})
-    except SakuinError as error:
-        raise LocalError(f"the first search failed: {error}\nsee logs/emulator.log in the data folder") from error
-
-
-def _call(stack: Stack, method: str, path: str, *, expected: int, **request: Any) -> httpx.Response:
-    """Returns the answer of the HTTP API; another status than the expected one is an error."""
-    answer = httpx.request(method, f"{stack.url}{path}", timeout=FIRST_CALL_S, trust_env=False, **request)
-    if answer.status_code != expected:
-        raise LocalError(
-            f"{method} {path} answered {answer.status_code} instead of {expected}: {answer.text[:1000]}\n"
-            "see logs/emulator.log in the data folder"
-        )
-    return answer
-
-
-def _show_answer(terminal: Terminal, answer: Mapping[str, Any]) -> None:
-    """Prints the best results."""
-    terminal.print("\nAn agent that asks ", (f'"{QUESTION}"', "bold"), " gets:\n")
-    show_answer(terminal, {**answer, "results": answer["results"][:SHOWN]})
-
-
-def _show_connection(terminal: Terminal, stack: Stack) -> None:
-    """Prints the command that connects Claude Code, on one line."""
-    line = f'claude mcp add --transport http sakuin {stack.url}/mcp --header "Authorization: Bearer {stack.api_key}"'
-    terminal.print("Connect Claude Code:\n")
-    terminal.print(line)
-    terminal.print()
-
-
-def _show_console(terminal: Terminal, stack: Stack, folder: Path) -> None:
-    """Prints a link that signs in to the console as an admin, and how to sign in as a user."""
-    asked = {"Authorization": f"Bearer {stack.environment['SAKUIN_ADMIN_KEY']}"}
-    link = _call(stack, "POST", "/v1/console-links", expected=201, headers=asked).json()
-    terminal.print(f"Open the console (this link signs you in once):\n\n{stack.url}{link['path']}\n")
-    user = f"{stack.environment['SAKUIN_USER_EMAIL']} with SAKUIN_USER_PASSWORD of {folder / 'env'}"
-    terminal.print(f"or sign in there as a user: {user}\n")
 
 
 def _stop_on_signals() -> threading.Event:

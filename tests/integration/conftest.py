@@ -1,6 +1,7 @@
 """The deployed template on the local stack: started once, found through its outputs alone."""
 
 import json
+import os
 import signal
 import subprocess
 import sys
@@ -22,6 +23,8 @@ from tests.recorded_vectors import recorded_vectors
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 T = TypeVar("T")
+# The samples are those of mathematics.
+JAPANESE = {**os.environ, "LC_ALL": "ja_JP.UTF-8"}
 # Each many times what it takes. What a queue forgot is sent again after three minutes, by a schedule of a minute.
 READY_SECONDS, SEARCHABLE_SECONDS, STOPPED_SECONDS, REQUEST_SECONDS = 1500, 600, 120, 300
 
@@ -147,7 +150,7 @@ def started(folder: Path, *options: str) -> Iterator[Deployed]:
     data, log = folder / "data", folder / "up.log"
     command = [str(Path(sys.executable).parent / "sakuin"), "up", "--port", "0", "--data", str(data), *options]
     with log.open("w+") as output:
-        process = subprocess.Popen(command, stdout=output, stderr=subprocess.STDOUT, cwd=REPOSITORY)
+        process = subprocess.Popen(command, stdout=output, stderr=subprocess.STDOUT, cwd=REPOSITORY, env=JAPANESE)
     try:
         _wait_until_ready(process, log)
         environment = _environment(data / "env")

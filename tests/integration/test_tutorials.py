@@ -60,7 +60,9 @@ def follow(tutorial: str, terminal: Terminal) -> None:
 
 @pytest.mark.parametrize("name", sorted(path.name for path in TUTORIALS.glob("*.md")))
 def test_every_command_of_a_tutorial_prints_what_it_shows(name: str, deployed: Deployed, tmp_path: Path) -> None:
-    (tmp_path / "samples").symlink_to(REPOSITORY / "samples")
+    (tmp_path / "samples-en").symlink_to(REPOSITORY / "samples-en")
+    # Those of a reader in English; what `deployed` has are Japanese.
+    deployed.printed("push", str(REPOSITORY / "samples-en"), "--prefix", "larder")
     (tmp_path / ".sakuin").symlink_to(deployed.environment["SAKUIN_DATA_FOLDER"])
     follow((TUTORIALS / name).read_text("utf-8"), Terminal(tmp_path, deployed.url))
 

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -15,7 +16,9 @@ from urllib.parse import quote
 import psutil
 import pytest
 from sakuin_cli.settings import environment as environment_of
+from sakuin_local.samples import samples_in
 from sakuin_local.up import RUNS_AGAIN
+from sakuin_local.welcome import texts_of_locale
 
 from tests.awaiting import awaited
 
@@ -139,6 +142,35 @@ def test_it_serves_the_folder_that_it_was_given_but_for_files_that_cannot_be_rea
     assert "/三角形.html#rule-area" in sakuin(data, "search", "三角形の面積").stdout
     (data.parent / "pages" / "broken.html").unlink()
     awaited("the removal of its page", lambda: sakuin(data, "validate").returncode == 0, within_s=WORK_S)
+
+
+def test_it_says_what_it_read_asks_a_question_about_it_and_says_what_is_next(
+    stack: tuple[subprocess.Popen[str], str],
+) -> None:
+    said = stack[1].splitlines()
+    assert any(re.fullmatch("1 page, 1 section read from .*pages/", line) for line in said)
+    question = "三角形の面積について教えてください"
+    assert f'An agent that asks "{question}" gets:' in said
+    assert sum("/三角形.html#rule-area" in line for line in said) == 1
+    assert [f'sakuin search "{question}"', 'sakuin describe "三角形"'] == [
+        next(line for line in said if line.startswith(command)) for command in ("sakuin search", "sakuin describe")
+    ]
+
+
+@pytest.mark.parametrize(
+    ("environ", "language"),
+    [
+        ({"LANG": "ja_JP.UTF-8"}, "ja"),
+        ({"LANG": "ja_JP.UTF-8", "LC_ALL": "C.UTF-8"}, "en"),
+        ({"LANG": "fr"}, "en"),
+        ({}, "en"),
+    ],
+)
+def test_the_locale_chooses_the_samples_and_the_language(environ: dict[str, str], language: str) -> None:
+    texts = texts_of_locale(environ)
+    pages = [path.read_text("utf-8") for path in samples_in(texts.language).folder.rglob("*.html")]
+    assert (texts.language, len(pages)) == (language, 11 if language == "ja" else 10)
+    assert all(f'<html lang="{language}">' in page for page in pages)
 
 
 def test_it_is_ready_and_refuses_a_second_one(

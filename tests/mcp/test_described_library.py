@@ -70,7 +70,7 @@ def test_the_instructions_begin_with_what_the_library_is_and_its_described_folde
         "Folders, for `in`:",
         f"- math: Rules and methods [2 pages (en 1, ja 1); rule, tip; newest change {day[0]}]",
     ]
-    default = "Sakuin is an index of teaching material. "
+    default = "Sakuin is an index of pages as they are now. "
     assert "\n".join(lines[3:]) == f"\n{schemas.INSTRUCTIONS.removeprefix(default)}"
     world.library.describe("", "")
     assert "]\nFolders, for `in`:" in instructions(tools_of(world), era)

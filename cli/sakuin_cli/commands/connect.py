@@ -44,7 +44,7 @@ def connect(
     undo: Annotated[bool, typer.Option("--undo", help="Remove the entry of this name.")] = False,
     question: Annotated[
         str, typer.Option("--question", metavar="TEXT", help="What to ask with the URL and the key.")
-    ] = "quadratic formula",
+    ] = "getting started",
     as_json: JsonOption = False,
     data: DataOption = None,
 ) -> None:

@@ -1,10 +1,9 @@
 """`sakuin redrive`: lists dead letters, sends them again, and discards them."""
 
 from collections.abc import Sequence
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import typer
-from sakuin.platform.retry import QueueName
 
 from sakuin_cli.connections import deployment
 from sakuin_cli.options import DataOption, JsonOption
@@ -15,7 +14,7 @@ _SHOWN = 8
 
 def redrive(
     queue: Annotated[
-        QueueName | None,
+        Literal["material", "tool", "embed"] | None,
         typer.Argument(metavar="QUEUE", help="material, tool or embed; default: all three.", show_default=False),
     ] = None,
     ids: Annotated[

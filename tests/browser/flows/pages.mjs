@@ -36,22 +36,3 @@ export async function picture(open, { session, language, address, path }) {
   await page.goto(address);
   await page.screenshot({ path });
 }
-
-// Asks, and follows the link of the first result to a page with this HTML. Returns the pictures, as base64.
-export async function questionToElement(open, { session, question, html }) {
-  const { page } = await open({ session, viewport: { width: 1200, height: 640 } });
-  const pictures = [];
-  const take = async () => pictures.push((await page.screenshot({ type: 'jpeg', quality: 70 })).toString('base64'));
-  await page.goto('/console/playground');
-  await page.getByLabel('Question', { exact: true }).fill(question);
-  await take();
-  await page.keyboard.press('Enter');
-  const link = page.getByRole('region', { name: 'Answer' }).getByRole('link').first();
-  await link.waitFor();
-  await take();
-  const address = await link.getAttribute('href');
-  await page.route(address.split('#')[0], (route) => route.fulfill({ contentType: 'text/html; charset=utf-8', body: html }));
-  await page.goto(address);
-  await take();
-  return pictures;
-}

@@ -6,7 +6,7 @@ from sakuin.knowledge.model import Place
 from sakuin.mcp.schemas import Schema, described, records
 
 # Only where the owner says nothing else.
-_DEFAULT = "Sakuin is an index of teaching material."
+_DEFAULT = "Sakuin is an index of pages as they are now."
 INSTRUCTIONS = f"""\
 {_DEFAULT} Search it when somebody wants to learn, understand or look up something, or before you write code or
 text that has to follow these pages. A result's `url` lands on the element that explains it: give that link to the
