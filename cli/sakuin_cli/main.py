@@ -22,7 +22,7 @@ from sakuin_cli.commands.explain import explain
 from sakuin_cli.commands.operation import describe, doctor, gaps
 from sakuin_cli.commands.reconcile import reconcile
 from sakuin_cli.commands.redrive import redrive
-from sakuin_cli.commands.search import chunk, find, read, search
+from sakuin_cli.commands.search import read, search
 from sakuin_cli.commands.status import status
 from sakuin_cli.examples import add_examples
 
@@ -30,7 +30,7 @@ from sakuin_cli.examples import add_examples
 PANELS: dict[str, tuple[Callable[..., None] | typer.Typer, ...]] = {
     "Start": (init, doctor),
     "Content": (push, watch, rm, list_, describe, table.app),
-    "Ask": (search, chunk, read, find, explain, gaps),
+    "Ask": (search, read, explain, gaps),
     "Quality": (validate, annotate, learns, eval),
     "Agents": (connect, tool.app, mcp.app, keys.app),
     "Operate": (status, reconcile, redrive, index.app, project.app, erase),

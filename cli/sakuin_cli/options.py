@@ -54,7 +54,7 @@ ProjectOption = Annotated[
 ]
 TypeOption = Annotated[
     Literal["rule", "method", "definition", "example", "tip"] | None,
-    typer.Option("--type", help="Only explanations of this type."),
+    typer.Option("--type", help="Only sections of this type."),
 ]
 CategoryOption = Annotated[str | None, typer.Option("--category", help="Only pages of this category.")]
 LevelOption = Annotated[str | None, typer.Option("--level", help="Only pages of this level.")]

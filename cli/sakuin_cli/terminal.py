@@ -76,6 +76,11 @@ class Terminal:
         """Prints a line that begins with a coloured sign."""
         self.print((f"{sign} ", style), text)
 
+    def next(self, command: str) -> None:
+        """Prints a command to copy, unless a program reads the answer."""
+        if not self.as_json:
+            self.print(("Next: ", "dim"), command)
+
     def rows(self, name: str, rows: Sequence[Mapping[str, Any]], **shared: Any) -> None:
         """Prints rows with the same fields below the names of these, or the document `{**shared, name: rows}`."""
         if self.as_json:

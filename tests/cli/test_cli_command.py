@@ -46,7 +46,7 @@ def run(*arguments: str, here: Path, code: str | None = None) -> subprocess.Comp
 def test_help_names_the_commands() -> None:
     said = run("--help", here=REPOSITORY)
     assert said.returncode == 0
-    for command in ("up", "push", "rm", "search", "chunk", "status", "validate"):
+    for command in ("up", "push", "rm", "search", "read", "status", "validate"):
         assert f" {command} " in said.stdout
 
 

@@ -279,5 +279,5 @@ def test_the_pages_of_a_folder_are_listed_with_their_explanations(operator: Oper
     (row,) = operator.sakuin("list", "--prefix", "junior", "--json").document["materials"]
     assert (row["material"], row["explanations"], row["status"]) == ("junior/x", 1, "ready")
     words = "64 words searched, 0 only read, 0 left out, 0 lost"
-    assert operator.sakuin("list").out.splitlines()[-1] == f"2 pages, 2 explanations, {words}"
+    assert operator.sakuin("list").out.splitlines()[-1] == f"2 pages, 2 sections, {words}"
     assert "sakuin push" in operator.sakuin("list", "--prefix", "senior").out

@@ -64,7 +64,7 @@ def test_a_folders_pages_keep_their_paths_and_are_searchable_afterwards(operator
         "lost": 0,
         "left_out": {},
     }
-    chunk = operator.sakuin("chunk", "junior/式#rule-formula", "--json").document["chunk"]
+    chunk = operator.sakuin("read", "junior/式#rule-formula", "--details", "--json").document["chunk"]
     assert chunk["title"] == "解の公式"
 
 
@@ -74,7 +74,7 @@ def test_learns_files_go_up_before_the_pages_that_read_them(operator: Operator) 
     operator.file("site/z/b.html")
     document = operator.sakuin("push", operator.folder / "site", "--json").document
     assert [file["key"] for file in document["learns_files"]] == ["z/learns.yml"]
-    chunk = operator.sakuin("chunk", "z/b#rule-formula", "--json").document["chunk"]
+    chunk = operator.sakuin("read", "z/b#rule-formula", "--details", "--json").document["chunk"]
     assert chunk["learns"] == LEARNS
     written = {file.key: file.version_id for file in pushed_from(operator.folder / "site")}
     assert written["z/learns.yml"] == "version-1"
@@ -160,7 +160,7 @@ def test_a_page_that_is_not_searchable_in_time_is_listed(operator: Operator) -> 
     assert pushed.code == 1
     assert "… " in pushed.out
     assert "slow.html  not searchable after 0 s; see `sakuin status`" in pushed.out
-    assert "0 of 1 pages searchable, 0 explanations, 1 not finished yet" in pushed.out
+    assert "0 of 1 pages searchable, 0 sections, 1 not finished yet" in pushed.out
     document = operator.sakuin("push", operator.folder, "--timeout", "0", "--json").document
     assert ([file["key"] for file in document["pending"]], document["failed"]) == (["slow.html"], [])
 
@@ -205,13 +205,13 @@ def test_each_page_is_named_with_its_explanations_and_headings_without_an_id(ope
     pushed = operator.sakuin("push", operator.folder / "site")
     assert pushed.code == 0
     assert (
-        "! cms/momentum: 2 explanations, 2 headings without a usable id, 4 words searched, 0 only read, 0 left out, "
+        "! cms/momentum: 2 sections, 2 headings without a usable id, 4 words searched, 0 only read, 0 left out, "
         "0 lost\n" in pushed.out
     )
-    assert "! cms/nothing: 0 explanations, 0 words searched, " in pushed.out
-    assert "  x: 1 explanation, " in pushed.out
+    assert "! cms/nothing: 0 sections, 0 words searched, " in pushed.out
+    assert "  x: 1 section, " in pushed.out
     assert "notes.txt (not HTML)" in pushed.out
-    assert "3 of 3 pages searchable, 3 explanations, in" in pushed.out
+    assert "3 of 3 pages searchable, 3 sections, in" in pushed.out
 
 
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "cp932"])
@@ -238,7 +238,7 @@ def test_the_learns_of_other_pages_are_not_dropped_without_being_asked(operator:
     (failed,) = refused.document["failed"]
     assert (refused.code, refused.document["pushed"], failed["key"]) == (1, 1, "learns.yml")
     assert "a #rule-formula" in failed["reason"]
-    assert operator.sakuin("chunk", "a#rule-formula", "--json").document["chunk"]["learns"] == LEARNS
+    assert operator.sakuin("read", "a#rule-formula", "--details", "--json").document["chunk"]["learns"] == LEARNS
     # Who pushes the page may take its entries away, and who says --replace may take all.
     operator.file("one/learns.yml", b"b:\n  rule-formula: [x]\n")
     assert operator.sakuin("push", operator.folder / "one").code == 0
@@ -357,7 +357,7 @@ def test_a_page_that_loses_many_explanations_is_pushed_only_when_asked(
     assert (pushed.code, operator.deployment.keys() == ["x.html"]) == (int(asks), asks)
     if asks:
         assert boto3.client("s3").head_object(Bucket=MATERIALS, Key="x.html")["VersionId"] == version
-        lost = f"x would lose {before - after} of its {before} explanations: #rule-{after}, #rule-{after + 1}, "
+        lost = f"x would lose {before - after} of its {before} sections: #rule-{after}, #rule-{after + 1}, "
         assert (lost in pushed.err, "--yes" in pushed.err, pushed.out) == (True, True, "")
         planned = operator.sakuin("push", page, "--dry-run", "--json")
         assert (planned.code, lost in planned.document["failed"][0]["reason"]) == (1, True)

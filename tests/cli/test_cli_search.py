@@ -1,4 +1,4 @@
-"""`sakuin search`, `chunk`, `read` and `find`."""
+"""`sakuin search` and `read`."""
 
 from pathlib import Path
 
@@ -87,20 +87,23 @@ def test_another_tool_is_called_by_its_name(filled: Operator) -> None:
     assert unset.err.startswith("sakuin: SAKUIN_TOOLS_MCP_URL is not set: run `sakuin up` first")
 
 
-def test_a_chunk_is_shown_in_full(filled: Operator) -> None:
-    shown = filled.sakuin("chunk", f"{LONG}#rule-formula")
+def test_a_section_is_shown_in_full(filled: Operator) -> None:
+    shown = filled.sakuin("read", f"{LONG}#rule-formula", "--details")
     assert shown.code == 0
     assert shown.out.startswith(f"解の公式  rule\n/{LONG}.html#rule-formula\n")
     assert "    係数を代入して二次方程式を解く公式です。\n" in shown.out
-    assert filled.sakuin("chunk", f"{LONG}#rule-formula", "--json").document["chunk"]["anchor"] == "rule-formula"
+    assert (
+        filled.sakuin("read", f"{LONG}#rule-formula", "--details", "--json").document["chunk"]["anchor"]
+        == "rule-formula"
+    )
 
 
 def test_an_unknown_chunk_is_reported_in_the_tools_own_sentence(filled: Operator) -> None:
-    shown = filled.sakuin("chunk", "x#rule-y")
+    shown = filled.sakuin("read", "x#rule-y", "--details")
     assert (shown.code, shown.out) == (1, "")
     assert shown.err.startswith("sakuin: ")
     assert "x#rule-y" in shown.err
-    assert set(filled.sakuin("chunk", "x#rule-y", "--json").document) == {"error"}
+    assert set(filled.sakuin("read", "x#rule-y", "--details", "--json").document) == {"error"}
 
 
 def test_a_page_is_read_to_its_end(filled: Operator, library: Deployment) -> None:
@@ -113,18 +116,18 @@ def test_a_page_is_read_to_its_end(filled: Operator, library: Deployment) -> Non
     assert filled.sakuin("read", "nowhere").code == 1
     lines = "\n".join(f"{number}: {'長い行 ' * 300}" for number in range(40))
     library.put("lines.html", a_page({"rule-a": f"行: <pre>{lines}</pre>"}))
-    place = filled.sakuin("find", "7: 長い行", "--material", "lines", "--json").document["places"][0]
+    place = filled.sakuin("search", "7: 長い行", "--exact", "--material", "lines", "--json").document["places"][0]
     read = filled.sakuin("read", place["id"], "--line", place["line"], "--lines", 20, "--json").document["text"]
     assert [line.partition(":")[0] for line in read.split("\n")] == [str(number) for number in range(7, 27)]
 
 
 def test_exact_text_is_found_or_the_code_is_one(filled: Operator) -> None:
-    found = filled.sakuin("find", "平方の形", "--in", "junior")
+    found = filled.sakuin("search", "平方の形", "--exact", "--in", "junior")
     assert (found.code, found.out.count("\n")) == (0, 1)
     assert f"/{LONG}.html#method-square:" in found.out
-    places = filled.sakuin("find", "公式", "--material", LONG, "--json").document["places"]
+    places = filled.sakuin("search", "公式", "--exact", "--material", LONG, "--json").document["places"]
     assert {place["id"] for place in places} >= {f"{LONG}#rule-formula", f"{LONG}#ex-formula"}
-    assert filled.sakuin("find", "nowhere at all").code == 1
+    assert filled.sakuin("search", "nowhere at all", "--exact").code == 1
 
 
 def test_a_phrase_that_no_result_has_is_named(filled: Operator) -> None:

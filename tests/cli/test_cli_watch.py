@@ -41,7 +41,7 @@ def test_what_was_saved_is_pushed_and_nothing_else(operator: Operator, monkeypat
         "! In the library, and not in your folders",
         "0 of 1 pages searchable, 0 explanations",
     ]
-    assert operator.sakuin("chunk", "x#def-new", "--json").document["chunk"]["title"] == "new"
+    assert operator.sakuin("read", "x#def-new", "--details", "--json").document["chunk"]["title"] == "new"
 
 
 def test_what_is_deleted_here_goes_when_asked_and_each_push_is_a_line_of_json(
@@ -119,4 +119,4 @@ def test_a_saved_page_that_loses_many_explanations_stays_here(
 
     refused, pushed = map(json.loads, watched(operator, monkeypatch, "--json", saves=saves())[1:])
     assert (refused["pushed"], pushed["pushed"]) == (0, 1)
-    assert refused["failed"][0]["reason"].startswith("x would lose 9 of its 9 explanations: #rule-0, ")
+    assert refused["failed"][0]["reason"].startswith("x would lose 9 of its 9 sections: #rule-0, ")

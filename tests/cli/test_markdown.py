@@ -226,4 +226,4 @@ def test_a_push_reads_markdown_beside_pages(operator: Operator) -> None:
     assert applied == ["a/b.html", "built.html", "c.html", "guide.html"]
     assert [Path(file["path"]).name for file in pushed["failed"]] == ["wrong.md"]
     assert [Path(file["path"]).name for file in pushed["skipped_files"]] == ["built.md"]
-    assert operator.sakuin("chunk", "guide#g", "--json").document["chunk"]["title"] == "G"
+    assert operator.sakuin("read", "guide#g", "--details", "--json").document["chunk"]["title"] == "G"

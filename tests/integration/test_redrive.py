@@ -86,7 +86,7 @@ def status(deployed: Deployed) -> Any:
 
 
 def category(deployed: Deployed) -> str:
-    return str(deployed.printed("chunk", CHUNK)["chunk"]["category"])
+    return str(deployed.printed("read", CHUNK, "--details")["chunk"]["category"])
 
 
 def test_a_dead_letter_says_why_and_is_sent_again_after_the_repair(deployed: Deployed) -> None:

@@ -165,7 +165,7 @@ def test_the_buckets_and_the_secret_are_restored_into_an_empty_account(
             "pages/learns.yml", "解の公式: {rule-formula: [公式で解く方法, 係数の読み方, 解の確かめ方]}".encode()
         )
         assert person.sakuin("push", "pages").code == 0
-        before = person.sakuin("chunk", "junior/解の公式#rule-formula", "--json").document
+        before = person.sakuin("read", "junior/解の公式#rule-formula", "--details", "--json").document
         world = world_of(lost, stand_in)
         world.bodies = S3Bucket(boto3.client("s3"), "tables")
         endpoint = uploaded(world, json.dumps(DOCUMENT).encode())
@@ -185,7 +185,7 @@ def test_the_buckets_and_the_secret_are_restored_into_an_empty_account(
     with account(empty, restored_secrets) as person:
         type_in(block("Restore the buckets", "sakuin push"), person)
         assert sorted(person.deployment.keys()) == ["junior/解の公式.html", "learns.yml"]
-        assert person.sakuin("chunk", "junior/解の公式#rule-formula", "--json").document == before
+        assert person.sakuin("read", "junior/解の公式#rule-formula", "--details", "--json").document == before
         assert person.deployment.functions.openai.requests == []
         restored = world_of(empty, stand_in)
         restored.project = world.project

@@ -35,7 +35,7 @@ def explain(
     expected: Annotated[
         str | None,
         typer.Argument(
-            metavar="ID", help="The expected result: material#anchor, or for a Search Tool the absolute json_pointer."
+            metavar="ID", help="The expected result: page#anchor, or for a Search Tool the absolute json_pointer."
         ),
     ] = None,
     top_k: Annotated[int, typer.Option("--top-k", min=1, max=50, help="How many results an agent asks for.")] = 5,
@@ -52,7 +52,7 @@ def explain(
     as_json: JsonOption = False,
     data: DataOption = None,
 ) -> None:
-    """Show how a question is analyzed and ranked, and why a chunk is missing."""
+    """Show how a question is analyzed and ranked, and why a section or an entry is missing."""
     filters = {"type": type, "category": category, "level": level, "material": material, "in": folder}
     with reporting_errors(as_json) as terminal, terminal.waiting():
         explanation = deployment(data).explain(

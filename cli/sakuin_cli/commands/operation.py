@@ -1,5 +1,6 @@
 """Commands of operators: checks, what agents read about the library, and what readers did not find."""
 
+import shlex
 from dataclasses import asdict
 from typing import Annotated
 
@@ -29,6 +30,7 @@ def doctor(as_json: JsonOption = False, data: DataOption = None) -> None:
             terminal.print((f"not checked: {name}: {reason}", "dim"))
         found, right = report.problems, f"Nothing is wrong ({', '.join(report.checked)})"
         terminal.print((counted(len(found), "finding"), "bold yellow") if found else (right, "bold green"))
+    terminal.next("sakuin doctor" if report.problems else "sakuin status")
     raise typer.Exit(1 if report.problems else 0)
 
 
@@ -68,9 +70,12 @@ def gaps(
         nearest = [f"{one['similarity']:.2f} {one['title']}  {one['id']}" for one in found["nearest"]]
         lists = {"words that nothing has": found["words"], "nearest": nearest, "asked": found["gap"]["questions"]}
         terminal.fields({"heading": found["heading"], **{name: "\n".join(lines) for name, lines in lists.items()}})
+        terminal.next(f"sakuin explain {shlex.quote(found['gap']['name'])}")
     else:
         terminal.rows("gaps", [{name: row[name] for name in _GAP} for row in found["gaps"]])
         if not found["is_recorded"]:
             terminal.print("Questions are not recorded: deploy with RecordRefusedQuestions=true")
         elif not found["gaps"]:
             terminal.print("No question was without a good answer")
+        if found["gaps"]:
+            terminal.next(f"sakuin gaps {found['gaps'][0]['id']}")

@@ -1,6 +1,7 @@
-"""`sakuin search`, `chunk`, `read` and `find`: the answers that an agent gets."""
+"""`sakuin search` and `read`: the answers that an agent gets."""
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -42,10 +43,16 @@ def search(
             help="The MCP tool to ask; the answer of a Search Tool of SAKUIN_TOOLS_MCP_URL is printed as JSON.",
         ),
     ] = KNOWLEDGE,
+    exact: Annotated[
+        bool, typer.Option("--exact", help="The lines with this exact text, in any case; exit code 1 if there is none.")
+    ] = False,
     as_json: JsonOption = False,
     data: DataOption = None,
 ) -> None:
     """Search as an agent does, over MCP."""
+    if exact:
+        _find(query, material, folder, as_json, data)
+        return
     filters = {"type": type, "category": category, "level": level, "material": material, "in": folder}
     with reporting_errors(as_json) as terminal, terminal.waiting():
         agent = agent_of(settings_of(data), tool)
@@ -97,12 +104,8 @@ def _bar(similarity: float) -> tuple[Part, ...]:
     return ("█" * full, "green"), ("░" * (_BAR - full), "dim"), (f" {similarity:.2f}", "green")
 
 
-def chunk(
-    id: Annotated[str, typer.Argument(metavar="ID", help="material#anchor, or the link of a search result.")],
-    as_json: JsonOption = False,
-    data: DataOption = None,
-) -> None:
-    """Show one explanation in full, as get_chunk_by_id returns it."""
+def _details(id: str, as_json: bool, data: Path | None) -> None:
+    """Prints one section in full, as get_chunk_by_id returns it."""
     with reporting_errors(as_json) as terminal, terminal.waiting():
         # The text of a long one comes in several answers.
         parts = [answer["chunk"] for answer in agent_of(settings_of(data), _CHUNK).pages(_CHUNK, {"id": id})]
@@ -130,13 +133,19 @@ def read(
         str | None, typer.Option("--section", metavar="HEADING", help="Only what is below this heading.")
     ] = None,
     line: Annotated[
-        int | None, typer.Option("--line", min=1, metavar="N", help="From this line, as `find` counts them.")
+        int | None, typer.Option("--line", min=1, metavar="N", help="From this line, as `search --exact` counts them.")
     ] = None,
     lines: Annotated[int | None, typer.Option("--lines", min=1, metavar="N", help="So many lines.")] = None,
+    details: Annotated[
+        bool, typer.Option("--details", help="One section whole, with its learns and what is stored beside them.")
+    ] = False,
     as_json: JsonOption = False,
     data: DataOption = None,
 ) -> None:
-    """Show a page, or a part of it, as read_page returns it: as Markdown, or lines as they are."""
+    """Show a page or a section as an agent reads it: as Markdown, or lines as they are."""
+    if details:
+        _details(page, as_json, data)
+        return
     with reporting_errors(as_json) as terminal, terminal.waiting():
         question = {"page": page, "section": section, "line": line, "lines": lines, "max_tokens": _MOST_TOKENS}
         answer, *others = agent_of(settings_of(data), _PAGE).pages(_PAGE, question)
@@ -151,14 +160,8 @@ def read(
     )
 
 
-def find(
-    text: Annotated[str, typer.Argument(metavar="TEXT", help="An exact text, in any case.")],
-    material: MaterialOption = None,
-    folder: FolderOption = None,
-    as_json: JsonOption = False,
-    data: DataOption = None,
-) -> None:
-    """Find the lines of pages that have an exact text, as find_text returns them."""
+def _find(text: str, material: str | None, folder: str | None, as_json: bool, data: Path | None) -> None:
+    """Prints the lines of pages that have an exact text, as find_text returns them."""
     wanted = {"text": text, "material": material, "in": folder}
     with reporting_errors(as_json) as terminal, terminal.waiting():
         answers = agent_of(settings_of(data), _FIND).pages(_FIND, {**wanted, "max_tokens": _MOST_TOKENS})

@@ -1,5 +1,6 @@
 """`sakuin status`: what is indexed, what waits, and why."""
 
+import shlex
 import unicodedata
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated, Any
@@ -51,7 +52,7 @@ def status(
 def _material(client: "DeploymentClient", name: str, given: str) -> "Record":
     """Returns one material; raises `NotFound` if it does not exist and does not wait."""
     if (found := client.material(name)) is None:
-        raise NotFound(f"There is no material {given!r}. Search results have its name as `material`, without .html")
+        raise NotFound(f"There is no page {given!r}. Search results have its name as `material`, without .html")
     return found
 
 
@@ -88,22 +89,28 @@ def _show_overview(terminal: Terminal, found: dict[str, Any]) -> None:
         return
     last = found["last_indexed"] and minute(found["last_indexed"])
     words = found["words"] and Words(**found["words"])
-    terminal.fields({**found["materials"], "chunks": found["chunks"], "words": words, "last indexed": last})
+    terminal.fields({**found["materials"], "sections": found["chunks"], "words": words, "last indexed": last})
     for item in found["failed"]:
         terminal.print(("✗ ", "red"), (item["material"], "bold"), f"  {item['error']}")
     for item in found["competing"]:
-        waits = f"  {item['key']!r} waits: another key has this material. Delete one of the two"
+        waits = f"  {item['key']!r} waits: another key has this page. Delete one of the two"
         terminal.print(("… ", "yellow"), (item["material"], "bold"), waits)
     for reason in found["work"]["reasons"]:
         rows = [row for row in found["work"]["rows"] if row["reason"] == reason["reason"]]
         terminal.print(("… ", "yellow"), (f"{reason['count']:,} waiting", "bold"), f"  {reason['reason']}")
         if rows:
             terminal.print((f"    since {minute(rows[0]['since'])}: {_names(rows)}", "dim"))
-    _show_queues(terminal, found)
+    dead = _show_queues(terminal, found)
+    if dead:
+        terminal.next("sakuin redrive")
+    elif found["failed"]:
+        terminal.next(f"sakuin status --material {shlex.quote(found['failed'][0]['material'])}")
+    else:
+        terminal.next("sakuin status" if found["work"]["reasons"] else "sakuin validate")
 
 
-def _show_queues(terminal: Terminal, found: dict[str, Any]) -> None:
-    """Prints how many messages wait and are in flight, and how many are dead letters."""
+def _show_queues(terminal: Terminal, found: dict[str, Any]) -> int:
+    """Prints how many messages wait and are in flight, and dead letters; returns the number of these."""
     dead = 0
     for queue in found["queues"] or ():
         dead += queue["dead_letters"]
@@ -112,6 +119,7 @@ def _show_queues(terminal: Terminal, found: dict[str, Any]) -> None:
             terminal.line("…", "yellow", text)
     if dead:
         terminal.line("✗", "red", f"{counted(dead, 'dead letter')}: fix the cause, then run `sakuin redrive`")
+    return dead
 
 
 def _names(rows: "Sequence[Record]") -> str:

@@ -1,5 +1,6 @@
 """The report of a run on the terminal."""
 
+import shlex
 from collections.abc import Sequence
 
 from sakuin_cli.evaluation.figures import Bound, Figures
@@ -38,6 +39,9 @@ def show_run(terminal: Terminal, run: Run, figures: Figures, missed: Sequence[Bo
     terminal.print((f"{len(run.answers)} questions to {run.tool or 'search_knowledge'}, {failed_count} listed", style))
     for bound in missed:
         terminal.print(("missed ", "bold red"), str(bound))
+    if failed_question := next((answer.question for answer in run.answers if answer.failure(run.k) is not None), None):
+        words = [failed_question.query, *(failed_question.gold or ())[:1], *(("--tool", run.tool) if run.tool else ())]
+        terminal.next(f"sakuin explain {shlex.join(words)}")
 
 
 def _show_failure(terminal: Terminal, answer: Answer) -> None:

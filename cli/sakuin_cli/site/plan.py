@@ -113,7 +113,7 @@ def losses_of(client: "DeploymentClient", pages: Sequence[Upload], box_selectors
         kept = {one.anchor for one in new.explanations}
         lost = [f"#{chunk.anchor}" for chunk in known if chunk.anchor not in kept]
         if len(lost) >= _MANY and len(lost) > _PART * len(known):
-            share = f"{len(lost)} of its {len(known)} explanations"
+            share = f"{len(lost)} of its {len(known)} sections"
             losses[page.key] = f"{page.material} would lose {share}: {first_of(lost, _MANY)}"
     return losses
 

@@ -109,7 +109,7 @@ def show_push(terminal: Terminal, document: Document) -> None:
             _show_page(terminal, page["material"], page["explanations"], page, len(pages))
     _show_notes(terminal, document)
     parts = [f"{document['pushed']} of {len(pages)} pages searchable"]
-    parts.append(counted(sum(page["explanations"] or 0 for page in pages), "explanation"))
+    parts.append(counted(sum(page["explanations"] or 0 for page in pages), "section"))
     if others := sum(one["key"] not in unfinished for one in beside):
         parts.append(f"{others} learns.yml or synonyms.yml")
     if document["deleted"]:
@@ -189,7 +189,7 @@ def _show_page(terminal: Terminal, name: str, explanations: int, page: Document,
     without_id = f", {counted(headings, 'heading')} without a usable id" if headings else ""
     said = f", {Words(**words)}" if words else ""
     sign = ("!", "yellow") if is_poor else (" ", "")
-    terminal.line(*sign, f"{name}: {counted(explanations, 'explanation')}{without_id}{said}")
+    terminal.line(*sign, f"{name}: {counted(explanations, 'section')}{without_id}{said}")
     return True
 
 

@@ -13,20 +13,21 @@ if TYPE_CHECKING:
 
 
 def list_(prefix: PrefixOption = "", as_json: JsonOption = False, data: DataOption = None) -> None:
-    """List the pages of the library, with their explanations and how many of their words are found."""
+    """List the pages of the library, with their sections and how many of their words are found."""
     from sakuin_cli.site.uploads import folder_path
 
     with reporting_errors(as_json) as terminal, terminal.waiting():
         found = list(deployment(data).materials(prefix=folder_path(prefix)))
+    names = ("material", "explanations") if as_json else ("page", "sections")
     rows = [
-        {"material": one["material"], "explanations": one["chunks_count"], **_words(one["words"], as_json)}
+        {names[0]: one["material"], names[1]: one["chunks_count"], **_words(one["words"], as_json)}
         | {"status": one["status"], "indexed_at": _moment(one["indexed_at"], as_json), "error": one["error"]}
         for one in found
     ]
     terminal.rows("materials", rows)
     if not as_json:
         place = f" below {prefix}" if prefix else ""
-        total = f"{counted(len(found), 'page')}, {counted(sum(one['chunks_count'] for one in found), 'explanation')}"
+        total = f"{counted(len(found), 'page')}, {counted(sum(one['chunks_count'] for one in found), 'section')}"
         books = [Words(**one["words"]) for one in found if one["words"]]
         total += f", {Words.sum_of(books)}" if books else ""
         terminal.print(total if found else f"There is no page{place}: `sakuin push FOLDER` uploads some")

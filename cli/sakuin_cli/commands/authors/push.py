@@ -31,7 +31,7 @@ def push(
         ),
     ] = False,
     yes: Annotated[
-        bool, typer.Option("--yes", help="Delete, and push pages that lose many explanations, without a question.")
+        bool, typer.Option("--yes", help="Delete, and push pages that lose many sections, without a question.")
     ] = False,
     replace: Annotated[
         bool, typer.Option("--replace", help="Let a learns.yml or synonyms.yml drop entries of the one in the library.")

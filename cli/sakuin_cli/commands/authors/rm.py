@@ -20,7 +20,7 @@ def rm(
     materials: Annotated[
         list[str],
         typer.Argument(
-            metavar="MATERIAL",
+            metavar="PAGE",
             help="Names as in search results, folders, or the path of a learns.yml or synonyms.yml in the library.",
         ),
     ],
