@@ -1,13 +1,15 @@
 """A client of MCP endpoints. They keep no sessions: a request needs no handshake, and has one JSON answer."""
 
+import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from http.client import HTTPException
 from typing import Any
+from urllib.error import HTTPError
+from urllib.parse import urlsplit
+from urllib.request import HTTPRedirectHandler, Request, build_opener, getproxies, proxy_bypass
 
-import httpx
 from sakuin.errors import Invalid, Misconfigured, Unavailable
-
-from sakuin_cli.rest import no_answer
 
 REVISION = "2025-06-18"
 # The protocol's code for an unknown tool. Wrong arguments of a tool are an answer with `isError`.
@@ -53,22 +55,50 @@ class AgentClient:
 
     def _result(self, method: str, params: Mapping[str, object]) -> dict[str, Any]:
         headers = {"Accept": "application/json, text/event-stream", "MCP-Protocol-Version": REVISION}
-        request = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
+        headers |= {"Content-Type": "application/json", "Authorization": f"Bearer {self.key}"}
+        message = json.dumps({"jsonrpc": "2.0", "id": 1, "method": method, "params": params}).encode()
         try:
-            headers["Authorization"] = f"Bearer {self.key}"
-            answer = httpx.post(self.url, json=request, headers=headers, timeout=self.seconds)
-            if answer.status_code in (401, 403):
-                advice = "Correct SAKUIN_API_KEY; `sakuin up` writes it to its env file"
-                raise Misconfigured(f"The key is not valid. {advice}")
-            if answer.status_code >= 500:
-                raise Unavailable(f"Sakuin could not answer ({answer.status_code}). Try again in a moment")
-            body: dict[str, Any] = answer.json()
+            if not self.url.startswith(("http://", "https://")):
+                raise ValueError(self.url)
+            body = self._answer(Request(self.url, message, headers))  # noqa: S310 - the scheme is checked
             if error := body.get("error"):
                 where = f". {self.url} does not have it: `sakuin mcp list` shows what has, `sakuin mcp bind` adds it"
                 raise Invalid(error["message"] + (where if error["code"] == _INVALID_PARAMS else ""))
             result: dict[str, Any] = body["result"]
-        except httpx.TransportError as error:
+        except (OSError, HTTPException) as error:
             raise Unavailable(no_answer(self.url)) from error
         except (ValueError, LookupError, TypeError, AttributeError) as error:
             raise Misconfigured(f"There is no MCP endpoint at {self.url}. Correct SAKUIN_URL") from error
         return result
+
+    def _answer(self, request: Request) -> dict[str, Any]:
+        """Returns the JSON of an answer, also of one that is an error."""
+        # Without redirects, which would take the key to another host. httpx takes twice as long to import.
+        opener = build_opener(_NoRedirect)
+        try:
+            with opener.open(request, timeout=self.seconds) as answer:
+                content = answer.read()
+        except HTTPError as error:
+            if error.code in (401, 403):
+                advice = "Correct SAKUIN_API_KEY; `sakuin up` writes it to its env file"
+                raise Misconfigured(f"The key is not valid. {advice}") from error
+            if error.code >= 500:
+                raise Unavailable(f"Sakuin could not answer ({error.code}). Try again in a moment") from error
+            content = error.read()
+        body: dict[str, Any] = json.loads(content)
+        return body
+
+
+class _NoRedirect(HTTPRedirectHandler):
+    def redirect_request(self, *_: Any) -> None:
+        """Follows none: the redirect is an error with its status."""
+
+
+def no_answer(url: str) -> str:
+    """Returns the sentence about an address that does not answer. It names a proxy if the environment has one."""
+    proxies = getproxies()
+    scheme, host = urlsplit(url).scheme, urlsplit(url).hostname or ""
+    if scheme in proxies and not proxy_bypass(host):
+        name = f"{scheme.upper()}_PROXY"
+        return f"The proxy of {name} does not reach {url}. Unset {name}, or add {host} to NO_PROXY"
+    return f"Sakuin does not answer at {url}. Start it with `sakuin up`, or correct SAKUIN_URL"

@@ -11,7 +11,7 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
     "annotate": ("sakuin annotate pages/", "sakuin annotate pages/ --write"),
     "learns": ("sakuin learns pages/ > work.md", "sakuin learns pages/ --check", "sakuin learns pages/ --accept"),
     "connect": ("sakuin connect", "sakuin connect codex cursor", "sakuin connect --print", "sakuin connect --undo"),
-    "search": ('sakuin search "how to restore a file" --top-k 3', 'sakuin search "--overwrite" --exact --in guides'),
+    "search": ('sakuin search "how to restore a file" --top-k 3', 'sakuin search "exit code 4" --exact --in guides'),
     "read": ("sakuin read guides/x", 'sakuin read "guides/x#prices" --details'),
     "explain": ('sakuin explain "restore a file" "guides/x#restore-one-file"',),
     "eval": ("sakuin eval golden.jsonl", "sakuin eval questions.csv", "sakuin eval --compare before.json now.json"),

@@ -1,11 +1,11 @@
 """Requests to a deployment's REST API; their failures become the errors of `sakuin.errors`."""
 
 from typing import Any
-from urllib.parse import urlsplit
-from urllib.request import getproxies, proxy_bypass
 
 import httpx
 from sakuin.errors import Conflict, Invalid, Misconfigured, NotFound, SakuinError, Unavailable
+
+from sakuin_cli.agent import no_answer
 
 # A JSON object of the API; its document (OpenAPI) describes the members.
 Record = dict[str, Any]
@@ -34,16 +34,6 @@ def answer_of(http: httpx.Client, request: httpx.Request) -> Any:
         return response.json()
     except ValueError as error:
         raise Misconfigured(f"The server at {http.base_url} is not Sakuin. Correct SAKUIN_URL") from error
-
-
-def no_answer(url: str) -> str:
-    """Returns the sentence about an address that does not answer. It names a proxy if the environment has one."""
-    proxies = getproxies()
-    scheme, host = urlsplit(url).scheme, urlsplit(url).hostname or ""
-    if scheme in proxies and not proxy_bypass(host):
-        name = f"{scheme.upper()}_PROXY"
-        return f"The proxy of {name} does not reach {url}. Unset {name}, or add {host} to NO_PROXY"
-    return f"Sakuin does not answer at {url}. Start it with `sakuin up`, or correct SAKUIN_URL"
 
 
 def put_to_bucket(url: str, headers: dict[str, str], body: bytes) -> str:

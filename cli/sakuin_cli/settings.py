@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from sakuin.errors import Misconfigured
+from sakuin.knowledge.page import css_selectors
 
 DATA_FOLDER = ".sakuin"
 _FILE = "env"
@@ -61,9 +62,6 @@ class CommandSettings:
     @classmethod
     def read(cls, environ: Mapping[str, str]) -> "CommandSettings":
         """Reads the settings in `environ`. A missing one is no error here, see `required`."""
-        # `sakuin --help` does not need them.
-        from sakuin.settings import css_selectors
-
         texts = {
             each.name: environ.get(each.metadata["variables"][0], "").strip()
             for each in fields(cls)

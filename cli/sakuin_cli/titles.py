@@ -36,8 +36,5 @@ def _rank(title: str) -> tuple[bool, bool]:
 def description_from(titles: Sequence[str]) -> str:
     """Returns one line that names as many titles of pages as the API takes."""
     titles = [re.sub(r'["\\\s]+', " ", title).strip() for title in dict.fromkeys(titles)]
-    for count in range(min(len(titles), 8), 0, -1):
-        text = ", ".join(titles[:count]) + ("" if count == len(titles) else f" +{len(titles) - count}")
-        if len(text.encode()) <= _DESCRIPTION_BYTES:
-            return text
-    return ""
+    texts = (", ".join(titles[:n]) + f" +{len(titles) - n}" * (n < len(titles)) for n in range(8, 0, -1))
+    return next((text for text in texts if len(text.encode()) <= _DESCRIPTION_BYTES), "")

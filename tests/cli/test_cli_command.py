@@ -70,7 +70,7 @@ NO_ANSWER = "Sakuin does not answer at http://127.0.0.1:1"
 @pytest.mark.parametrize(
     ("command", "settings", "sentence"),
     [
-        *((command, {}, NOT_STARTED) for command in ("search x", "chunk x#rule-y", "validate", "rm x", "push .")),
+        *((command, {}, NOT_STARTED) for command in ("search x", "read x#rule-y", "validate", "rm x", "push .")),
         *((command, {**NOWHERE, **KEYS}, NO_ANSWER) for command in ("status", "search x", "push .")),
         ("search x", NOWHERE, "SAKUIN_API_KEY is not set: run `sakuin up` first, or set SAKUIN_API_KEY"),
         ("keys list", {"AWS_PROFILE": "nobody", "SAKUIN_SECRET": "s"}, "The AWS settings are wrong:"),

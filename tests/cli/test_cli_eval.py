@@ -90,7 +90,7 @@ def test_a_missed_bound_is_named_and_alone_costs_the_exit_code(filled: Operator)
     assert filled.sakuin("eval", file, "--min", "recall@5=0.5", "--max", "refused=0").code == 0
     shown = filled.sakuin("eval", file, "--min", "recall@5=0.51")
     assert shown.code == 1
-    assert shown.out.endswith("missed recall@5 ≥ 0.51: 0.500\n")
+    assert "\nmissed recall@5 ≥ 0.51: 0.500\nNext: sakuin explain 平方完成 " in shown.out.replace("'", "")
     missed = filled.sakuin("eval", file, "--min", "hit@5=0.9", "--json").document["missed"]
     assert missed == [{"side": "min", "measure": "hit@5", "value": 0.9, "group": "all", "seen": 0.5}]
     assert filled.sakuin("eval", file, "--min", "much").code == 1

@@ -1,10 +1,9 @@
 """`sakuin explain`: how a question is analyzed and ranked, and why a chunk is missing from the results."""
 
 from collections.abc import Mapping, Sequence
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import typer
-from sakuin.retrieval.vectors import SearchMode
 
 from sakuin_cli.connections import deployment
 from sakuin_cli.options import (
@@ -44,7 +43,9 @@ def explain(
     level: LevelOption = None,
     material: MaterialOption = None,
     folder: FolderOption = None,
-    legs: Annotated[SearchMode, typer.Option("--legs", help="Which searches to use.")] = "both",
+    legs: Annotated[
+        Literal["both", "words", "vectors"], typer.Option("--legs", help="Which searches to use.")
+    ] = "both",
     tool: Annotated[
         str | None, typer.Option("--tool", metavar="NAME", help="Ask this Search Tool of SAKUIN_TOOLS_MCP_URL.")
     ] = None,

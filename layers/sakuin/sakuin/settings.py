@@ -1,13 +1,12 @@
 """The settings of a function, from its environment."""
 
-import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any
 
 from sakuin.errors import Misconfigured
 from sakuin.knowledge.names import has_host
-from sakuin.knowledge.page import DEFAULT_BOX_SELECTORS
+from sakuin.knowledge.page import css_selectors
 from sakuin.limits import Limits
 from sakuin.platform.embedding import DIMENSIONS, EmbeddingModel
 from sakuin.platform.retry import QUEUES, QueueName
@@ -62,12 +61,6 @@ def folder_prefix(prefix: str) -> str:
     """Returns a folder as the prefix of keys: `/a/site` → `a/site/`; empty for the top."""
     path = prefix.strip("/")
     return f"{path}/" if path else ""
-
-
-def css_selectors(text: str) -> tuple[str, ...]:
-    """Returns the CSS selectors between commas, or the default ones. `:is(.a, .b)` is one selector."""
-    selectors = (selector.strip() for selector in re.split(r",(?![^()\[\]]*[)\]])", text))
-    return tuple(selector for selector in selectors if selector) or DEFAULT_BOX_SELECTORS
 
 
 def _dead_letter_urls(environ: Environment, name: str) -> Mapping[QueueName, str]:

@@ -60,7 +60,7 @@ def _sources(paths: Sequence[Path]) -> list[str]:
 
 
 def _annotated(path: str, vocabulary: "Vocabulary", *, write: bool) -> "list[Box]":
-    from sakuin.settings import css_selectors
+    from sakuin.knowledge.page import css_selectors
 
     from sakuin_cli.annotation.boxes import find_boxes
     from sakuin_cli.annotation.source import read_source

@@ -1,5 +1,6 @@
 """A page as it was read: its explanations, and the texts that they are found by."""
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -24,6 +25,13 @@ DEFAULT_BOX_SELECTORS = (
     *(".rule-box", ".tip-box", ".method", ".method-box", ".definition", ".definition-box", ".def-box"),
     *(".example-box", ".theorem", ".formula-box"),
 )
+
+
+def css_selectors(text: str) -> tuple[str, ...]:
+    """Returns the CSS selectors between commas, or the default ones. `:is(.a, .b)` is one selector."""
+    selectors = (selector.strip() for selector in re.split(r",(?![^()\[\]]*[)\]])", text))
+    return tuple(selector for selector in selectors if selector) or DEFAULT_BOX_SELECTORS
+
 
 # What comes after so many characters of an explanation is found by its words alone.
 EMBEDDED_LENGTH = 20_000
