@@ -1,4 +1,4 @@
-"""What is published by hand, tried dry: the action, the workflow of a release, the image, the entry of the MCP registry."""
+"""What is published by hand, tried dry: the action, the release, the image, the entry of the MCP registry."""
 
 import json
 import re

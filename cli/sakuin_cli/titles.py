@@ -3,7 +3,6 @@
 import re
 from collections.abc import Iterable, Sequence
 
-# The limit of the API, in bytes.
 _DESCRIPTION_BYTES = 400
 # A title that tells what to do: "Restore a file".
 _TASK = re.compile(
