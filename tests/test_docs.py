@@ -361,3 +361,16 @@ def test_what_stays_after_a_teardown_is_what_the_template_keeps() -> None:
     kept = [name for name, each in TEMPLATE["Resources"].items() if each.get("DeletionPolicy") == "Retain"]
     assert sorted(kept) == ["SakuinMaterialsBucket", "SakuinTablesBucket"]
     assert "for bucket in sakuin-prod-materials sakuin-prod-tables; do" in GUIDES
+
+
+def test_the_front_page_shows_the_measured_quality_and_the_computed_cost() -> None:
+    quality = (ROOT / "docs/measurements/quality.md").read_text("utf-8").partition("## Beside simple engines")[2]
+    names, _, right, best = (
+        [cell.strip() for cell in line.split("|")[2:-1]] for line in re.findall(r"^\|.*$", quality, re.M)[:4]
+    )
+    picture = (ROOT / "docs/images/quality.svg").read_text("utf-8")
+    bars = re.findall(r'data-collection="(.*?)".*?>(0\.\d+)<.*?>(0\.\d+)<', picture)
+    assert bars == [(name, f"0{one}", f"0{other}") for name, one, other in zip(names, right, best, strict=True)]
+    (idle,) = rows_of("A library of pages")["A month"][:1]
+    for page, words in (("README.md", f"from ${idle:.0f} a month idle"), ("README.ja.md", f"{idle:.0f}ドルから")):
+        assert words in (ROOT / page).read_text("utf-8")
