@@ -82,6 +82,18 @@ def test_an_uploaded_document_is_imported_and_scanned(workers: Workers, tables: 
     assert (tables.status(tool)["state"], tables.found(tables.endpoint(tool))) == ("ready", {"/b"})
 
 
+def test_a_published_node_is_not_written_again(workers: Workers, tables: TableWorld) -> None:
+    table = tables.table({"a": TEXT})
+    tables.tool(table, "")
+    workers.tool(scan(tables, table))
+    workers.embed(*batches(tables))
+    rows = "select ctid::text, pointer_hash from node where table_id = %s and generation = wanted_generation"
+    ((place, pointer),) = tables.sql(rows, table)
+    # As a second worker that stored the same chunks.
+    tables.sql("select publish_nodes(%s, %s, array[%s])", table, FINGERPRINT.id, pointer)
+    assert tables.sql(rows, table) == [(place, pointer)]
+
+
 def test_the_last_failure_is_an_error_of_the_tool_until_the_redrive(workers: Workers, tables: TableWorld) -> None:
     table = tables.table({"a": TEXT})
     tool = tables.tool(table, "")
