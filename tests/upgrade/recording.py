@@ -25,7 +25,7 @@ from sakuin.platform.sqs import SqsQueue
 from sakuin_local.places import REPOSITORY, SCHEMA
 from sakuin_local.supabase.database import running_database
 
-from tests.upgrade.replay import RECORDED, Call, Replay, Session, read_answer, recording_of
+from tests.upgrade.replay import RECORDED, Call, Replay, Session, read_answer
 
 _FOLDER = "SAKUIN_RECORDING"
 _PARTS = (
@@ -65,7 +65,7 @@ def record() -> None:
 def _write(sessions: Sequence[Session], messages: Sequence[Mapping[str, Any]]) -> None:
     written = {"sessions": [[asdict(call) for call in session] for session in sessions], "messages": messages}
     RECORDED.mkdir(exist_ok=True)
-    recording_of(__version__).write_bytes(gzip.compress(json.dumps(written).encode(), mtime=0))
+    (RECORDED / f"{__version__}.json.gz").write_bytes(gzip.compress(json.dumps(written).encode(), mtime=0))
 
 
 def _cover(sessions: Sequence[Session], replay: Replay) -> Iterator[Session]:

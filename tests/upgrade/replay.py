@@ -128,22 +128,16 @@ def _kind(value: Any) -> str:
     return "number" if isinstance(value, int | float) and not isinstance(value, bool) else type(value).__name__
 
 
-def read_sessions(version: str) -> list[Session]:
-    """Returns the recorded sessions of a version."""
-    return [[Call(**call) for call in session] for session in _read(version)["sessions"]]
+def read_sessions() -> list[Session]:
+    """Returns the recorded sessions of all released versions."""
+    return [[Call(**call) for call in session] for recorded in _recorded() for session in recorded["sessions"]]
 
 
-def read_messages(version: str) -> list[dict[str, Any]]:
-    """Returns one message of each form that a version sends."""
-    messages: list[dict[str, Any]] = _read(version)["messages"]
-    return messages
+def read_messages() -> list[dict[str, Any]]:
+    """Returns one message of each form that each released version sends."""
+    return [message for recorded in _recorded() for message in recorded["messages"]]
 
 
-def _read(version: str) -> dict[str, Any]:
-    recorded: dict[str, Any] = json.loads(gzip.decompress(recording_of(version).read_bytes()))
-    return recorded
-
-
-def recording_of(version: str) -> Path:
-    """Returns the file with the recording of a version."""
-    return RECORDED / f"{version}.json.gz"
+def _recorded() -> Iterator[dict[str, Any]]:
+    for file in sorted(RECORDED.glob("*.json.gz")):
+        yield json.loads(gzip.decompress(file.read_bytes()))

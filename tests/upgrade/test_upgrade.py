@@ -12,7 +12,6 @@ from typing import Any
 
 import psycopg
 import pytest
-from sakuin import __version__
 from sakuin.errors import Invalid
 from sakuin.knowledge.messages import read_event
 from sakuin.tables.messages import embed_message, tool_message
@@ -141,14 +140,14 @@ def replay(upgraded: Database) -> Iterator[Replay]:
         yield Replay(upgraded.rest_url, upgraded.service_key, sql)
 
 
-def test_the_calls_of_a_released_version_get_the_answers_that_it_reads(replay: Replay) -> None:
-    sessions = read_sessions(__version__)
+def test_the_calls_of_released_versions_get_the_answers_that_it_reads(replay: Replay) -> None:
+    sessions = read_sessions()
     assert len({call.path for session in sessions for call in session}) > 100
     assert [difference for session in sessions for difference in replay.differences(session)] == []
 
 
-def test_the_messages_of_a_released_version_are_read_with_and_without_new_members() -> None:
-    messages = read_messages(__version__)
+def test_the_messages_of_released_versions_are_read_with_and_without_new_members() -> None:
+    messages = read_messages()
     readers = {reader: [body for body in messages if is_read(reader, body)] for reader in READERS}
     assert all(readers.values())
     assert sum(map(len, readers.values())) == len(messages)
