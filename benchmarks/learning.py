@@ -1,12 +1,13 @@
 """Learns the weights of the ranking from public question sets, and says how good they are where they did not learn.
 
-`python -m benchmarks.learning --data DIR [--textbook DIR] [--documentation DIR] [--authored DIR] [--only WEIGHT]
+`python -m benchmarks.learning --data DIR [--textbook DIR] [--documentation DIR] [--authored DIR] [--learns DIR]
 [--write]`. The first has folders as `benchmarks.general` reads them; a textbook has folders by language with `site/`
 and `definitions.jsonl` (`query`, `gold`); documentation has the pages of each site in `benchmarks/documentation`;
 authored pages are those of `tests/labels/pages.jsonl`. The short texts in `tests/general`, and the samples are
-collections, too. The development half of the labels teaches, the held-out half judges. The features of each collection
-are recorded below `build/learning` at the first run; delete a file there to record it again. `--only` learns one weight
-of the score and leaves all else. `--write` writes `weights.json`.
+collections, too. With `NAME.yml` in the folder of `--learns`, pages are a second collection with these `learns`, whose
+author knows no question. The development half of the labels teaches, the held-out half judges. The features of each
+collection are recorded below `build/learning` at the first run; delete a file there to record it again. `--write`
+writes `weights.json`.
 
 Every collection weighs the same, and is judged by weights that were learned without its group: translations of the same
 articles are one. Questions in another language teach nothing (docs/explanation/how-a-question-is-answered.md).
@@ -45,7 +46,9 @@ ROOT = Path(__file__).resolve().parent.parent
 OWN = ROOT / "tests" / "general"
 QUESTIONS = ROOT / "benchmarks" / "documentation"
 RECORDED = ROOT / "build" / "learning"
-FEATURES = ("meaning", "words", "covered", "scattered", "example", "section")
+FEATURES = ("meaning", "whole", "words", "covered", "scattered", "example", "section")
+# The features that are cosines.
+_COSINES = slice(0, 2)
 _EXAMPLE, _SECTION = FEATURES.index("example"), FEATURES.index("section")
 # Of each question so many candidates are recorded, and so many results are judged.
 _CANDIDATES, _RESULTS = 50, 5
@@ -64,11 +67,10 @@ _RIDGE = 1e-3
 # The slope at which the learning ends.
 _TOLERANCE = 1e-8
 # Collections that are judged and teach nothing: of a textbook one section is right, where its summary says the same;
-# questions in other languages than the pages; and two of the sites of documentation.
+# and questions in other languages than the pages.
 _TEXTBOOK, _ACROSS = "textbook", "across"
 _HELD_OUT = "held-out"
-_JUDGED = (_TEXTBOOK, _ACROSS, "judged documentation", _HELD_OUT)
-_TEACHING_SITES = ("cargo", "click")
+_JUDGED = (_TEXTBOOK, _ACROSS, _HELD_OUT)
 # The parallel sets, in twelve languages.
 _XQUAD = ["ar", "de", "el", "en", "es", "hi", "ro", "ru", "th", "tr", "vi", "zh"]
 # The languages of pages that are asked in all others, of five scripts.
@@ -99,27 +101,22 @@ Question = tuple[str, Sequence[str], str, str]
 Collection = list[Asked]
 
 
-def main(
-    data: Path, textbooks: Path | None, sites: Path | None, authored: Path | None, *, only: str | None, write: bool
-) -> None:
+def main(folders: argparse.Namespace) -> None:
     """Records what is not recorded, learns with each group left out, prints the figures, and learns from all."""
-    folder, file = RECORDED / data.resolve().name, Path(learned.__file__).with_name("weights.json")
+    folder, file = RECORDED / folders.data.resolve().name, Path(learned.__file__).with_name("weights.json")
     with TemporaryDirectory() as copy:
-        collections = _collections(_smaller(data, Path(copy)), textbooks, sites, authored)
+        data = _smaller(folders.data, Path(copy))
+        collections = _collections(data, folders.textbook, folders.documentation, folders.authored, folders.learns)
         recorded = {name: _recorded(folder / f"{name}.pickle", record) for name, record in collections}
     console, before = Console(width=140), json.loads(file.read_text("utf-8"))
 
     def learn_from(teaching: Mapping[str, Collection]) -> dict[str, Any]:
-        if only:
-            counts = {name: len(some) for name, some in teaching.items()}
-            score = _score(list(teaching.values()), before["score"], [only])
-            return before | {"score": score, "provenance": before["provenance"] | {only: counts}}
         return before | learn(teaching, _of_others(recorded, "")) | {"provenance": _provenance(recorded)}
 
     console.print(_figures(recorded, _left_out(recorded, learn_from)))
     weights = learn_from(_teaching(recorded))
     console.print_json(json.dumps(weights))
-    if write:
+    if folders.write:
         file.write_text(json.dumps(weights, ensure_ascii=False, indent=2) + "\n", "utf-8")
 
 
@@ -152,7 +149,7 @@ def _smaller(data: Path, copy: Path) -> Path:
 
 
 def _collections(
-    data: Path, textbooks: Path | None, sites: Path | None, authored: Path | None
+    data: Path, textbooks: Path | None, sites: Path | None, authored: Path | None, learns: Path | None
 ) -> Iterator[tuple[str, Callable[[], Collection]]]:
     model = CachedModel.in_file(VECTORS)
     for folder in sorted(file.parent for file in data.glob("*/queries.jsonl")):
@@ -171,14 +168,27 @@ def _collections(
         yield f"{folder.name} short texts", partial(_pages, folder / "site", _of_pages(OWN, folder.name), model)
     for file in sorted(QUESTIONS.glob("*.toml")) if sites else ():
         assert sites is not None
-        kind = "documentation" if file.stem in _TEACHING_SITES else "judged documentation"
-        yield f"{file.stem} {kind}", partial(_pages, sites / file.stem, _of_documentation(file), model)
+        for items, kind in _with_and_without(learns, file.stem):
+            yield (
+                f"{file.stem} documentation{kind}",
+                partial(_pages, sites / file.stem, _of_documentation(file), model, learns=items),
+            )
     labelled = [("mathematics", ROOT / "samples", ["knowledge", "paraphrases", "near_misses"])]
     labelled += [("authored", authored, ["pages"])] if authored else []
     for name, site, files in labelled:
         for half, kind in {"dev": "pages", _HELD_OUT: _HELD_OUT}.items():
             asked = _of_labels(files, half)
-            yield f"{name} {kind}", partial(_pages, site, asked, model, vocabulary="school-mathematics")
+            for items, with_items in _with_and_without(learns, name):
+                yield (
+                    f"{name} {kind}{with_items}",
+                    partial(_pages, site, asked, model, vocabulary="school-mathematics", learns=items),
+                )
+
+
+def _with_and_without(learns: Path | None, name: str) -> Iterator[tuple[Path | None, str]]:
+    yield None, ""
+    if learns and (file := learns / f"{name}.yml").exists():
+        yield file, ", learns"
 
 
 def _recorded(file: Path, record: Callable[[], Collection]) -> Collection:
@@ -244,8 +254,10 @@ def _parts(data: Path, name: str, model: CachedModel, languages: Sequence[str] =
         return _pages(site, asked, model)
 
 
-def _pages(site: Path, asked: Iterable[Question], model: CachedModel, *, vocabulary: str = "") -> Collection:
-    with indexed(site, model, vocabulary=vocabulary) as library:
+def _pages(
+    site: Path, asked: Iterable[Question], model: CachedModel, *, vocabulary: str = "", learns: Path | None = None
+) -> Collection:
+    with indexed(site, model, vocabulary=vocabulary, learns=learns) as library:
         search, found = library.explanations.searches.knowledge_search(), []
         for query, right, kind, language in asked:
             ranked = search.ranked_matches(query, limit=_CANDIDATES)
@@ -269,7 +281,7 @@ def _table(data: Path, name: str, model: CachedModel) -> Collection:
 def _asked(kind: str, candidates: Sequence[tuple[Ranked, bool, bool]], language: str = "") -> Asked:
     """Returns a question with its candidates: whether each is right, and an example that nobody asked for."""
     rows = [
-        (each.z, each.words.share, each.words.covered, each.words.scattered, is_example, each.behind)
+        (*each.deviations, each.words.share, each.words.covered, each.words.scattered, is_example, each.behind)
         for each, _, is_example in candidates
     ]
     features = np.array(rows, dtype=float).reshape(len(rows), len(FEATURES))
@@ -280,14 +292,14 @@ def _asked(kind: str, candidates: Sequence[tuple[Ranked, bool, bool]], language:
 
 
 def _group(name: str) -> str:
-    language, _, kind = name.partition(" ")
+    language, _, kind = name.removesuffix(", learns").partition(" ")
     if kind in (_TEXTBOOK, "short texts", _HELD_OUT):
         return kind
     return "XQuAD" if language in _XQUAD else language
 
 
 def _teaches(name: str) -> bool:
-    return name.partition(" ")[2] not in _JUDGED
+    return name.removesuffix(", learns").partition(" ")[2] not in _JUDGED
 
 
 def _teaching(recorded: Mapping[str, Collection]) -> dict[str, Collection]:
@@ -301,7 +313,7 @@ def learn(teaching: Mapping[str, Collection], across: Sequence[Collection]) -> d
     `across` have the questions in other languages.
     """
     collections = list(teaching.values())
-    score = _score(collections, dict.fromkeys(FEATURES, 0.0), FEATURES)
+    score = _score(collections)
     order = np.array([score[name] for name in FEATURES])
     least, farther = _needs(teaching, across, order)
     needs: dict[SearchMode, float] = {"both": least}
@@ -326,7 +338,7 @@ def _needs(teaching: Mapping[str, Collection], across: Iterable[Collection], ord
     for _ in range(_ROUNDS):
         least = min(_quantile(scores + less * lowers, shares, limit) for limit, (scores, lowers, shares) in limits)
         less = _quantile((least - of_others) / lowers_of_others, shares_of_others, 1 - _RECOGNISED)
-    return round(least, 4), round(less - float(order[0]), 4)
+    return round(least, 4), round(less - float(order[_COSINES].sum()), 4)
 
 
 def _best_scores(collections: Iterable[Collection], kind: str, order: Array) -> Array:
@@ -339,7 +351,9 @@ def _best_scores(collections: Iterable[Collection], kind: str, order: Array) -> 
         for one in those:
             scores = one.features @ order
             best = int(np.argmax(scores))
-            rows.append((scores[best] - order[0] * one.lower, one.lower * (1 - one.grams[best]), 1 / len(those)))
+            rows.append(
+                (scores[best] - order[_COSINES].sum() * one.lower, one.lower * (1 - one.grams[best]), 1 / len(those))
+            )
     return np.array(rows).T
 
 
@@ -352,14 +366,14 @@ def _quantile(values: Array, shares: Array, quantile: float) -> float:
 
 # The features that a search by both, or by one of them, has.
 _USED: dict[SearchMode, Array] = {
-    "both": np.array([1, 1, 1, 1, 1, 1.0]),
-    "words": np.array([0, 1, 1, 1, 1, 1.0]),
-    "vectors": np.array([1, 0, 0, 0, 1, 1.0]),
+    "both": np.array([1, 1, 1, 1, 1, 1, 1.0]),
+    "words": np.array([0, 0, 1, 1, 1, 1, 1.0]),
+    "vectors": np.array([1, 1, 0, 0, 0, 1, 1.0]),
 }
 
 
-def _score(collections: Sequence[Collection], weights: Mapping[str, float], names: Sequence[str]) -> dict[str, float]:
-    """Returns the weights of which these are learned: the right candidates win against the others most probably."""
+def _score(collections: Sequence[Collection]) -> dict[str, float]:
+    """Returns the weights of the score: the right candidates win against the others most probably."""
     asked = [(one, 1 / len(some)) for some in collections for one in some if one.right.any() and not one.right.all()]
     lengths = np.array([len(one.features) for one, _ in asked])
     exists = np.arange(lengths.max()) < lengths[:, None]
@@ -367,19 +381,16 @@ def _score(collections: Sequence[Collection], weights: Mapping[str, float], name
     every[exists] = np.concatenate([one.features for one, _ in asked])
     right[exists] = np.concatenate([one.right for one, _ in asked])
     importance = np.array([weight for _, weight in asked])
-    values, places = np.array([weights[name] for name in FEATURES]), [FEATURES.index(name) for name in names]
-    features = every[:, :, places]
 
     # McFadden: Conditional logit analysis of qualitative choice behavior, 1974.
-    def loss(learned_now: Array) -> tuple[float, Array]:
-        values[places] = learned_now
+    def loss(values: Array) -> tuple[float, Array]:
         scores = np.where(exists, every @ values, -np.inf)
         of_right = np.where(right, scores, -np.inf)
         surprise = importance @ (logsumexp(scores, axis=1) - logsumexp(of_right, axis=1))
-        slope = importance @ np.einsum("qc,qcf->qf", softmax(scores, axis=1) - softmax(of_right, axis=1), features)
-        return surprise + _RIDGE / 2 * learned_now @ learned_now, slope + _RIDGE * learned_now
+        slope = importance @ np.einsum("qc,qcf->qf", softmax(scores, axis=1) - softmax(of_right, axis=1), every)
+        return surprise + _RIDGE / 2 * values @ values, slope + _RIDGE * values
 
-    values[places] = minimize(loss, values[places], jac=True, tol=_TOLERANCE).x
+    values = minimize(loss, np.zeros(len(FEATURES)), jac=True, tol=_TOLERANCE).x
     return {name: round(float(value), 4) for name, value in zip(FEATURES, values, strict=True)}
 
 
@@ -407,7 +418,7 @@ def _scale(collections: Sequence[Collection], order: Array, least: float | None)
                 continue
             results, are_right = _best(one, order)
             # As if all of the question was known, so that a scale means the same in every language.
-            results[:, 0] -= order[0] * one.lower
+            results[:, 0] -= order[_COSINES].sum() * one.lower
             rows.append(results)
             right.append(are_right)
             share = share_with if one.kind == "answer" else share_without
@@ -485,7 +496,7 @@ def _scale_of(weights: Mapping[str, Any], one: Asked) -> Scale:
 def _beyond_need(weights: Mapping[str, Any], one: Asked, order: Array) -> float:
     """What the best result has beyond what a good match needs."""
     best = int(np.argmax(one.features @ order))
-    farther = one.lower * (weights["farther"] - (order[0] + weights["farther"]) * one.grams[best])
+    farther = one.lower * (weights["farther"] - (order[_COSINES].sum() + weights["farther"]) * one.grams[best])
     return float(one.features[best] @ order) - weights["scales"]["both"]["least"] + farther
 
 
@@ -534,7 +545,6 @@ if __name__ == "__main__":
     parser.add_argument("--textbook", type=Path)
     parser.add_argument("--documentation", type=Path)
     parser.add_argument("--authored", type=Path)
-    parser.add_argument("--only", choices=FEATURES)
+    parser.add_argument("--learns", type=Path)
     parser.add_argument("--write", action="store_true")
-    given = parser.parse_args()
-    main(given.data, given.textbook, given.documentation, given.authored, only=given.only, write=given.write)
+    main(parser.parse_args())

@@ -38,14 +38,21 @@ class Library:
 
 
 @contextmanager
-def indexed(folder: Path, model: CachedModel, *, vocabulary: str = "school-mathematics") -> Iterator[Library]:
+def indexed(
+    folder: Path, model: CachedModel, *, vocabulary: str = "school-mathematics", learns: Path | None = None
+) -> Iterator[Library]:
     """Every page of a folder, in a database of its own."""
     with TemporaryDirectory() as data, running_database(Path(data)) as database:
-        yield library_in(database, folder, model, vocabulary=vocabulary)
+        yield library_in(database, folder, model, vocabulary=vocabulary, learns=learns)
 
 
-def library_in(database: Database, folder: Path, model: CachedModel, *, vocabulary: str) -> Library:
-    """Every page of a folder, indexed in an empty database as the function of the material queue indexes it."""
+def library_in(
+    database: Database, folder: Path, model: CachedModel, *, vocabulary: str, learns: Path | None = None
+) -> Library:
+    """Every page of a folder, indexed in an empty database as the function of the material queue indexes it.
+
+    `learns`: a file to use instead of the folder's own.
+    """
     deployed = replace(DEPLOYED, embedding_model=EmbeddingModel(model.name, WIDTH), vocabulary=vocabulary)
     client = connected(database.rest_url, database.service_key)
     world = World(
@@ -58,6 +65,8 @@ def library_in(database: Database, folder: Path, model: CachedModel, *, vocabula
     world.searched = ChunkSearch(PostgresChunks(client), weights_of(model.name))
     for file in filter(Path.is_file, folder.rglob("*")):
         world.bucket.write(file.relative_to(folder).as_posix(), file.read_bytes())
+    if learns:
+        world.bucket.write("learns.yml", learns.read_bytes())
     world.settle()
     texts: dict[str, str] = {}
     for key in world.bucket.keys(""):
@@ -70,6 +79,6 @@ def _texts(world: World, key: str) -> dict[str, str]:
     material, page = key.removesuffix(".html"), read_page(world.bucket.read(key, max_bytes=_MAX_PAGE_BYTES).body)
     learns = {chunk.anchor: chunk.learns.items for chunk in world.chunks(material)}
     return {
-        f"{material}#{item.anchor}": f"{titles_text(item, learns[item.anchor], page.title)}\n{item.content}"
+        f"{material}#{item.anchor}": f"{titles_text(item, page.title, learns[item.anchor])}\n{item.content}"
         for item in page.explanations
     }

@@ -7,6 +7,8 @@ from pathlib import Path
 import pytest
 from sakuin.errors import Misconfigured
 from sakuin.language.analysis import analyze, term_counts
+from sakuin.language.model import LexiconEntries
+from sakuin.language.questions.query_analysis import analyze_query
 from sakuin.language.vocabulary import NO_VOCABULARY, longest_mentions, parse_vocabulary, vocabulary_of
 from sakuin.language.vocabulary_files import vocabulary_id
 
@@ -27,6 +29,19 @@ def test_a_text_names_what_stands_within_a_longer_name_and_a_question_only_the_l
     found = MATHEMATICS.mentions(MATHEMATICS.canonical("二次方程式の解の公式"))
     assert {"quadratic-equation", "quadratic-formula"} <= {one.name for named in found for one in named.concepts}
     assert [one.name for named in longest_mentions(found) for one in named.concepts] == ["quadratic-formula"]
+
+
+def test_in_a_text_of_another_language_no_word_is_a_concept() -> None:
+    german, english = (
+        analyze_query(question, LexiconEntries(), MATHEMATICS)
+        for question in ("Wie lang ist die Strecke?", "How often does a die show six?")
+    )
+    assert german.text == german.query
+    assert [term for slot in german.slots for term in slot.terms if term.startswith("#")] == []
+    assert "#dice" in [term for slot in english.slots for term in slot.terms]
+    in_page = {language: MATHEMATICS.of_language(language).terms("die strecke") for language in ("de-AT", "en-GB", "")}
+    assert in_page == {"de-AT": [], "en-GB": ["#dice"], "": ["#dice"]}
+    assert MATHEMATICS.of_language("de").mathematics
 
 
 def test_every_concept_has_a_name_of_its_own_and_spellings_in_both_languages() -> None:

@@ -39,3 +39,11 @@ def test_each_passage_has_the_title_and_a_name_of_the_whole_text() -> None:
     assert first not in embedded_passages(text)
     assert list(embedded_passages("", title="関数").values()) == ["関数"]
     assert list(embedded_passages("").values()) == [""]
+
+
+def test_what_a_text_is_for_is_a_passage_of_its_own_whose_change_renames_no_other() -> None:
+    plain = list(embedded_passages("text " * 200, title="title"))
+    first, *others = embedded_passages("text " * 200, title="title", learns="title, to learn")
+    changed, *same = embedded_passages("text " * 200, title="title", learns="title, to do")
+    assert (first != changed, others, same) == (True, plain, plain)
+    assert first.endswith("/learns")

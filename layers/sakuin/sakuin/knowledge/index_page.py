@@ -247,8 +247,9 @@ def chunks_of_page(
     chunks: list[KnowledgeChunk] = []
     for explanation in page.explanations:
         items = learns[explanation.anchor]
-        titles = titles_text(explanation, items.searched, page.title)
-        passages = embedded_passages(explanation.text[:EMBEDDED_LENGTH], title=titles)
+        title = titles_text(explanation, page.title)
+        with_learns = titles_text(explanation, page.title, items.searched) if items.searched else ""
+        passages = embedded_passages(explanation.text[:EMBEDDED_LENGTH], title=title, learns=with_learns)
         texts |= passages
         number, *hashes = known.get(explanation.anchor, (None,))
         same = hashes == [text_hash(explanation.content), next(iter(passages))]
@@ -284,5 +285,5 @@ def _chunk(
 
 
 def _words(page: Page, explanation: Explanation, learns: Learns, vocabulary: str) -> IndexedWords:
-    body = body_text(explanation, page.title)
-    return index_words(title=explanation.title, learns=learns.searched, body=body, vocabulary=vocabulary_of(vocabulary))
+    subject, body = vocabulary_of(vocabulary).of_language(page.language or ""), body_text(explanation, page.title)
+    return index_words(title=explanation.title, learns=learns.searched, body=body, vocabulary=subject)

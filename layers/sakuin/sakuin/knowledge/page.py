@@ -164,8 +164,8 @@ def type_of_anchor(anchor: str) -> ChunkType | None:
     return TYPE_OF_PREFIX.get(prefix) if dash and name else None
 
 
-def titles_text(explanation: Explanation, learns: tuple[str, ...], page_title: str) -> str:
-    """Returns what stands before each embedded passage of an explanation: its title, its headings and its `learns`."""
+def titles_text(explanation: Explanation, page_title: str, learns: tuple[str, ...] = ()) -> str:
+    """Returns title, headings and `learns` of an explanation; without `learns` it stands before its other passages."""
     parts = (explanation.title, _headings(explanation, page_title), "、".join(learns))
     return "\n".join(part for part in parts if part)
 

@@ -79,6 +79,14 @@ class Vocabulary:
         """Returns the canonical form of a text of the subject."""
         return canonical(text, mathematics=self.mathematics)
 
+    def of_language(self, language: str) -> "Vocabulary":
+        """Returns what it has for a text in a language, by its tag or English name, empty if it is not known.
+
+        It has Japanese and English words: in a German text "die" is no dice.
+        """
+        is_its_own = language.partition("-")[0].lower() in ("", "ja", "en", "japanese", "english")
+        return self if is_its_own else Vocabulary(mathematics=self.mathematics)
+
     def mentions(self, text: str) -> list[ConceptMention]:
         """Returns every concept spelling in a canonical text, including spellings within longer ones."""
         return [ConceptMention(start, end, concepts) for start, end, concepts in self._spans(text)]

@@ -11,8 +11,8 @@ from sakuin.platform.embedding import EmbeddingModel
 
 # Names of the code that makes texts, terms and chunks: a change of that code needs another name, which makes another
 # index version. The analyzer's code is `sakuin.language`.
-TEXT_TEMPLATE = "title+headings+learns+passage/3"
-ANALYZER = "sudachi-small-A+grams23+notation+spelled/9"
+TEXT_TEMPLATE = "learns|title+headings+passage/4"
+ANALYZER = "sudachi-small-A+grams23+notation+spelled/10"
 # The default of `Vocabulary` in `template.yaml`.
 DEFAULT_VOCABULARY = "school-mathematics"
 CHUNKER = "sentences+graphemes+passages+titles/2"

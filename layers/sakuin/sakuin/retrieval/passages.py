@@ -15,14 +15,16 @@ _EMBEDDED = 300
 CLOSE = _EMBEDDED // 3
 
 
-def embedded_passages(text: str, *, title: str = "") -> dict[str, str]:
+def embedded_passages(text: str, *, title: str = "", learns: str = "") -> dict[str, str]:
     """Returns the texts to embed for a text, with its title before each of them, by the names of their vectors.
 
-    A name is the hash of title and text, and the number of the passage unless it is the first.
+    A name is the hash of title and text, and the number of the passage unless it is the first. `learns` say what the
+    text is for; they are one passage more, before the others, with a name of its own.
     """
     whole = text_hash(_titled(title, text))
     parts = passages(text, wide=_EMBEDDED)
-    return {f"{whole}/{number}" if number else whole: _titled(title, part) for number, part in enumerate(parts)}
+    first = {f"{text_hash(learns)}/learns": learns} if learns else {}
+    return first | {f"{whole}/{number}" if number else whole: _titled(title, part) for number, part in enumerate(parts)}
 
 
 def _titled(title: str, text: str) -> str:

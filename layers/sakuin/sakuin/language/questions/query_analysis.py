@@ -99,6 +99,8 @@ def analyze_query(
     `without` has the `Rule`s that are switched off; `synonyms` are those of the vocabulary and of the lexicon. Only the
     first `LONGEST_QUESTION` characters count. Never raises: a question without words has no slots.
     """
+    language = "latin/german" if may_be_german(query) else language_of(query)
+    vocabulary = vocabulary.of_language(language.partition("/")[2])
     plain = _normalized(query, vocabulary, notation=False)
     notation = _normalized(query, vocabulary, notation="notation" not in without)
     draft = Draft(notation, notation, (RewriteStep("notation", plain, notation),) if notation != plain else ())
@@ -167,7 +169,7 @@ def analyze_query(
         added=tuple(word for word in words if word not in as_typed),
         folder_slots=slots,
         specifics=() if is_empty else specifics_of(query[:LONGEST_QUESTION], steps, named),
-        language="latin/german" if may_be_german(query) else language_of(query),
+        language=language,
         asks_nothing=is_empty,
     )
 

@@ -11,8 +11,8 @@ from sakuin.platform.supabase.client import Client, call
 SchemaState = Literal["current", "older", "newer", "changed", "unknown"]
 
 # The last file of supabase/migrations, and `schema_digest()` after it; `python -m tests.upgrade write` writes both.
-NEWEST_MIGRATION = "20261129000000"
-DIGEST = "29f2290bb20be9480aa0ff689930e529"
+NEWEST_MIGRATION = "20261129190000"
+DIGEST = "26cc3e303286932184b7d28811c52567"
 
 ADVICE: Mapping[SchemaState, str] = {
     "older": "Apply the migrations: docs/how-to/upgrade.md.",
