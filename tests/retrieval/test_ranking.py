@@ -209,11 +209,15 @@ def test_a_good_match_in_another_language_needs_less_and_one_with_the_grams_of_t
     both = WEIGHTS.scales["both"].least
     assert needed["none"] == needed["word"] == pytest.approx(both - WEIGHTS.farther * lower)
     # With all grams it needs what a good match needs whose cosines are not compared with a lower mean.
-    assert needed["half"] == pytest.approx(needed["none"] / 2 + (both + WEIGHTS.meaning * lower) / 2)
+    assert needed["half"] == pytest.approx(needed["none"] / 2 + (both + WEIGHTS.of_cosines * lower) / 2)
 
 
 def test_the_learned_weights_go_the_way_that_sense_demands() -> None:
-    assert min(WEIGHTS.meaning, WEIGHTS.words, WEIGHTS.covered) > 0 >= max(WEIGHTS.scattered, WEIGHTS.example)
+    assert (
+        min(WEIGHTS.meaning, WEIGHTS.whole, WEIGHTS.words, WEIGHTS.covered)
+        > 0
+        >= max(WEIGHTS.scattered, WEIGHTS.example)
+    )
     for scale in WEIGHTS.scales.values():
         assert scale.score > 0 <= scale.lead
         similarities = [scale.similarity(score, lead) for score in (-1e9, 0, 3, 9, 1e9) for lead in (-1, 2)]

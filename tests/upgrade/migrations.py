@@ -1,6 +1,7 @@
 """The migrations: their digests, and the schema that they give."""
 
 import hashlib
+import itertools
 import re
 import subprocess
 import tomllib
@@ -132,6 +133,11 @@ def _knows_table(database: Database, table: str) -> bool:
 
 
 def dump(database: Database) -> list[str]:
-    """Returns the lines of the schema `public`, as `pg_dump` writes it."""
+    """Returns the lines of the schema `public`, as `pg_dump` writes it, with the grants side by side in one order.
+
+    Their order is that in which they were given, and means nothing.
+    """
     command = 'pg_dump "$DATABASE_URL" --schema-only --schema=public --restrict-key=same'
-    return done(command, Path.cwd(), database).splitlines()
+    lines = done(command, Path.cwd(), database).splitlines()
+    runs = itertools.groupby(lines, key=lambda line: line.startswith("GRANT "))
+    return [line for are_grants, run in runs for line in (sorted(run) if are_grants else run)]
