@@ -166,29 +166,19 @@ def _collections(
         yield f"{folder.name} textbook", partial(_pages, folder / "site", asked, model)
     for folder in sorted(file.parent for file in OWN.glob("*/queries.jsonl")):
         yield f"{folder.name} short texts", partial(_pages, folder / "site", _of_pages(OWN, folder.name), model)
-    for file in sorted(QUESTIONS.glob("*.toml")) if sites else ():
-        assert sites is not None
-        for items, kind in _with_and_without(learns, file.stem):
-            yield (
-                f"{file.stem} documentation{kind}",
-                partial(_pages, sites / file.stem, _of_documentation(file), model, learns=items),
-            )
-    labelled = [("mathematics", ROOT / "samples", ["knowledge", "paraphrases", "near_misses"])]
-    labelled += [("authored", authored, ["pages"])] if authored else []
-    for name, site, files in labelled:
-        for half, kind in {"dev": "pages", _HELD_OUT: _HELD_OUT}.items():
-            asked = _of_labels(files, half)
-            for items, with_items in _with_and_without(learns, name):
-                yield (
-                    f"{name} {kind}{with_items}",
-                    partial(_pages, site, asked, model, vocabulary="school-mathematics", learns=items),
-                )
-
-
-def _with_and_without(learns: Path | None, name: str) -> Iterator[tuple[Path | None, str]]:
-    yield None, ""
-    if learns and (file := learns / f"{name}.yml").exists():
-        yield file, ", learns"
+    labelled = [
+        (f"{file.stem} documentation", sites / file.stem, _of_documentation(file), "")
+        for file in sorted(QUESTIONS.glob("*.toml"))
+        if sites
+    ]
+    of_mathematics = [("mathematics", ROOT / "samples", ["knowledge", "paraphrases", "near_misses"])]
+    for name, site, files in [*of_mathematics, *([("authored", authored, ["pages"])] if authored else [])]:
+        halves = {kind: _of_labels(files, half) for half, kind in (("dev", "pages"), (_HELD_OUT, _HELD_OUT))}
+        labelled += [(f"{name} {kind}", site, asked, "school-mathematics") for kind, asked in halves.items()]
+    for name, site, asked, vocabulary in labelled:
+        yield name, (ask := partial(_pages, site, asked, model, vocabulary=vocabulary))
+        if learns and (file := learns / f"{name.partition(' ')[0]}.yml").exists():
+            yield f"{name}, learns", partial(ask, learns=file)
 
 
 def _recorded(file: Path, record: Callable[[], Collection]) -> Collection:

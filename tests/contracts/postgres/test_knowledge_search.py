@@ -123,20 +123,22 @@ def test_a_chunk_is_found_once_by_its_nearest_passage(knowledge: Knowledge, sql:
         assert (found[0], found.count("long#rule-a")) == ("long#rule-a", 1), text
     (match,) = ask(knowledge, "微分と積分", filters=Filters(material="long"), by_words=False)
     assert match.cosine == pytest.approx(1.0, abs=1e-3)
-    # All its passages count as their mean.
-    z, cosines = (
-        match.ranked.deviations,
-        [np.dot(vector_of("微分と積分"), vector_of(text)) for text in passages.values()],
-    )
-    of_whole = (z.meaning - z.whole) / (1 - np.mean(cosines))
-    # Unless its learns are nearer than the mean of the others.
+    # All its passages count as their mean, unless its learns are nearer than that.
+    asked = vector_of("微分と積分")
+    question = Question(asked, (), knowledge.version, Filters(material="long"), 5)
+    (row,) = knowledge.search.chunks.candidates(question)["candidates"]
+    cosines = [np.dot(asked, vector_of(text)) for text in passages.values()]
+    assert row["whole"] == pytest.approx(np.mean(cosines), abs=1e-3)
     learns = replace(long, text_hashes=("of the text/learns", *passages))
-    knowledge.index.store_vectors({"of the text/learns": vector_of("微分を学ぶ")}, knowledge.version)
+    knowledge.index.store_vectors({"of the text/learns": vector_of("微分と積分を学ぶ")}, knowledge.version)
     change = PageChange("long", a_source("long", 2), [learns], knowledge.version.id)
     assert knowledge.index.apply(change).outcome == "applied"
-    (match,) = ask(knowledge, "微分と積分", filters=Filters(material="long"), by_words=False)
-    z, cosine = match.ranked.deviations, np.dot(vector_of("微分と積分"), vector_of("微分を学ぶ"))
-    assert (z.meaning - z.whole) / (1 - cosine) == pytest.approx(of_whole, rel=2e-2)
+    (row,) = knowledge.search.chunks.candidates(question)["candidates"]
+    assert (
+        row["whole"]
+        == pytest.approx(np.dot(asked, vector_of("微分と積分を学ぶ")), abs=1e-3)
+        != pytest.approx(np.mean(cosines))
+    )
     # With the second passage gone, its vector waits to be deleted, and nothing finds it.
     shorter = replace(long, text_hashes=("whole", "whole/2"))
     change = PageChange("long", a_source("long", 3), [shorter], knowledge.version.id)
