@@ -20,12 +20,12 @@ export async function askInPlayground(open, { session, question, title, expected
   assert.equal(await tab.page.evaluate(() => document.activeElement.name), 'q');
 
   await tab.page.getByRole('button', { name: 'Expected result' }).click();
-  await tab.page.getByLabel('Expected result').fill(expected);
+  await tab.page.getByRole('dialog').getByRole('textbox', { name: 'Expected result' }).fill(expected);
   await tab.go(() => tab.page.getByRole('dialog').getByRole('button', { name: 'Ask' }).click());
   assert.equal(await tab.page.getByLabel('Question', { exact: true }).inputValue(), question);
   await tab.page.getByRole('region', { name: 'Expected result' }).waitFor();
   for (const view of ['As the agent gets it', 'How it was read', 'Page']) {
-    await tab.page.getByText(view, { exact: true }).click();
+    await tab.page.getByRole('radio', { name: view, exact: true }).check({ force: true });
     await tab.check();
   }
 }

@@ -11,13 +11,15 @@ document.addEventListener('submit', (event) => {
 });
 
 // <button data-copy="id of an element" data-copied="Copied" hidden><span>Copy</span>; without an id, the address of the page.
-for (const button of all('button[data-copy]')) {
-  button.hidden = false;
-  button.addEventListener('click', async () => {
-    const text = button.dataset.copy ? document.getElementById(button.dataset.copy).textContent.trim() : location.href;
-    await navigator.clipboard.writeText(text);
-    button.querySelector('span').textContent = button.dataset.copied;
-  });
+function offerCopies(root) {
+  for (const button of all('button[data-copy]', root)) {
+    button.hidden = false;
+    button.addEventListener('click', async () => {
+      const text = button.dataset.copy ? document.getElementById(button.dataset.copy).textContent.trim() : location.href;
+      await navigator.clipboard.writeText(text);
+      button.querySelector('span').textContent = button.dataset.copied;
+    });
+  }
 }
 
 // <input type="file" data-largest="bytes" data-too-large="what to do">: said before a large file is sent.
@@ -76,6 +78,7 @@ function showTips(root) {
 }
 
 function prepare(root) {
+  offerCopies(root);
   nameCells(root);
   writeTimes(root);
   showTips(root);
@@ -118,6 +121,7 @@ document.addEventListener('keydown', (event) => {
   if (event.key === '/') {
     const field = document.querySelector('.ask input');
     if (field) event.preventDefault();
+    field?.focus();
     field?.select();
   }
   const results = Array.from(all('.results a'));
