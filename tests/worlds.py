@@ -523,10 +523,27 @@ class TableWorld(Outside):
     def call(self, function: str, **arguments: Any) -> Any:
         return call(self.client, function, {f"p_{name}": value for name, value in arguments.items()})
 
-    def table(self, document: object, *, threshold: int = 200) -> str:
+    def table(self, document: object, *, threshold: int = 200, entries: Mapping[str, Any] | None = None) -> str:
         data = written_table(document)
-        made = self.call("create_table", project=self.project, name="t", data=data, chunk_threshold=threshold)
+        members = {"data": data, "chunk_threshold": threshold, "entries": entries}
+        made = self.call("create_table", project=self.project, name="t", **members)
         return str(made["id"])
+
+    def with_entries(self, document: object, entries: Mapping[str, Any]) -> tuple[str, str, str]:
+        """Makes a Table with entries, a Tool over all of it and an endpoint, indexed; returns their ids."""
+        table = self.table(document, entries=entries)
+        tool = self.tool(table, "")
+        self.settle()
+        return table, tool, self.endpoint(tool)
+
+    def change_entries(self, table: str, entries: Mapping[str, Any]) -> None:
+        self.call("change_table", table=table, name=None, chunk_threshold=None, entries=entries)
+        self.queues.index(self.project, table)
+
+    def fix(self, endpoint: str, tool: str, **values: Any) -> None:
+        """Fixes a filter at an endpoint."""
+        fixed = {name: [value] for name, value in values.items()}
+        self.call("bind_tool", mcp=endpoint, tool=tool, status="enabled", filter=fixed)
 
     def replace(self, table: str, document: object) -> None:
         self.call("replace_table", table=table, data=written_table(document), expected_version=None)

@@ -1,6 +1,7 @@
 """A client of a deployment's REST API, with an admin key."""
 
 import json
+import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
@@ -17,6 +18,7 @@ from sakuin_cli.waiting import Version, poll
 _A_REQUEST, _LETTERS = 500, 100
 # Lambda accepts requests of 6 MB.
 REQUEST_BYTES = 4_000_000
+_ID = re.compile(r"[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
 _BOM = b"\xef\xbb\xbf"
 
 Item = TypeVar("Item")
@@ -162,6 +164,18 @@ class DeploymentClient:
         if table["import_error"]:
             raise Invalid(f"The table {table['id']} was not imported: {table['import_error']}")
         return table
+
+    def id_of(self, kind: str, named: str, project_id: Callable[[], str]) -> str:
+        """Returns the id of a record of a project: of one that is `named` so, or `named`, if that is an id.
+
+        `kind` is the list in the API: tables, tools or mcps. Raises `Invalid` if several have the name.
+        """
+        if _ID.fullmatch(named):
+            return named
+        rows = [row for row in self.call("GET", "projects", project_id(), kind)[kind] if row["name"] == named]
+        if len(rows) > 1:
+            raise Invalid(f"{len(rows)} {kind} are named {named!r}. Name one by its id")
+        return str(rows[0]["id"]) if rows else named
 
     def upload(self, target: Record, body: bytes) -> str:
         """Uploads an announced document or file, and returns the id of its version."""

@@ -43,6 +43,13 @@ def project_of(data: Path | None, named: str | None) -> "tuple[DeploymentClient,
     return deployment_of(settings), settings.project_id(named)
 
 
+def record_of(data: Path | None, project: str | None, kind: str, named: str) -> "tuple[DeploymentClient, str]":
+    """Returns a client and the id of a record of the project, from its id or its name; `kind` as in `id_of`."""
+    settings = settings_of(data)
+    client = deployment_of(settings)
+    return client, client.id_of(kind, named, lambda: settings.project_id(project))
+
+
 def agent_of(settings: "CommandSettings", tool: str) -> "AgentClient":
     """Returns a client of the MCP endpoint of a tool: `/mcp` for knowledge tools, otherwise that of Search Tools."""
     from sakuin_cli.agent import AgentClient

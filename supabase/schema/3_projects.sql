@@ -61,6 +61,8 @@ create table public.context_table (
   work jsonb,
   created_at timestamptz not null default now(),
   updated_at timestamptz not null default now(),
+  -- What its entries are (`EntryRules`); null: it has none.
+  entries jsonb check (entries ? 'pattern'),
   constraint body_of_its_table
     check (data_key is null or starts_with(data_key, 'tables/' || project_id || '/' || id || '/'))
 );
@@ -107,6 +109,8 @@ create table public.mcp_binding (
   mcp_id uuid not null references public.mcp on delete cascade,
   tool_id uuid not null references public.tool on delete cascade,
   status text not null default 'enabled' check (status in ('enabled', 'disabled')),
+  -- The endpoint has only entries with these attributes: {"tenant": [42]}.
+  filter jsonb,
   primary key (mcp_id, tool_id)
 );
 create index mcp_binding_tool on public.mcp_binding (tool_id);
@@ -522,12 +526,13 @@ end $$;
 create function public.table_view(t public.context_table) returns jsonb language sql stable as $$
   select jsonb_build_object('id', t.id, 'project_id', t.project_id, 'name', t.name, 'version', t.version,
     'import_error', t.import_error, 'pending_upload', t.upload > t.imported_upload,
-    'chunk_threshold_chars', t.chunk_threshold_chars, 'bytes', t.bytes, 'chunks_count', t.chunks_count)
+    'chunk_threshold_chars', t.chunk_threshold_chars, 'bytes', t.bytes, 'chunks_count', t.chunks_count,
+    'entries', t.entries)
 $$;
 
 -- Starts a new generation, in which all that is indexed of a Table is checked again. Does nothing for a deleted Table.
--- Runs as postgres: nobody else writes events.
-create function public.table_changed(p_table uuid, p_event text, p_tool uuid) returns void
+-- p_state: of its Tools that were ready. Runs as postgres: nobody else writes events.
+create function public.table_changed(p_table uuid, p_event text, p_tool uuid, p_state text default 'pending') returns void
 language plpgsql security definer as $$
 declare
   t context_table;
@@ -535,7 +540,8 @@ begin
   update context_table c set generation = c.generation + 1, updated_at = now() where c.id = p_table returning * into t;
   if t.id is null then return; end if;
   perform merge_status(o.id, jsonb_build_object(
-    'state', 'pending', 'generation', t.generation, 'configured_at', now(), 'attempt', 0,
+    'state', case when o.metadata->'search_index'->>'state' in ('ready', 'updating') then p_state else 'pending' end,
+    'generation', t.generation, 'configured_at', now(), 'attempt', 0,
     'waiting_since', now(), 'waiting_reason', jsonb_build_object('code', 'work.scan', 'values', '{}'::jsonb)))
   from tool o where o.table_id = p_table and o.enabled;
   insert into outbox (event, project_id, table_id, tool_id) values (p_event, t.project_id, t.id, p_tool);
@@ -547,13 +553,17 @@ create function public.start_table_indexing() returns trigger language plpgsql s
 begin
   -- A platform may write the generation that it read before.
   update context_table set generation = old.generation where id = new.id and generation < old.generation;
-  perform table_changed(new.id, 'TableUpdated', null);
+  -- Other filters of the same entries: texts and vectors stay, and answer meanwhile.
+  perform table_changed(new.id, 'TableUpdated', null, case
+    when new.version = old.version and new.chunk_threshold_chars = old.chunk_threshold_chars
+      and new.entries - 'filter' = old.entries - 'filter' then 'updating' else 'pending' end);
   return null;
 end $$;
-create trigger start_table_indexing after update of data, data_key, version, chunk_threshold_chars
+create trigger start_table_indexing after update of data, data_key, version, chunk_threshold_chars, entries
   on public.context_table for each row
   when (new.version <> old.version or new.data_key is distinct from old.data_key
-        or new.chunk_threshold_chars <> old.chunk_threshold_chars or new.data::text is distinct from old.data::text)
+        or new.chunk_threshold_chars <> old.chunk_threshold_chars or new.data::text is distinct from old.data::text
+        or new.entries is distinct from old.entries)
   execute function public.start_table_indexing();
 
 create function public.start_tool_indexing() returns trigger language plpgsql security definer as $$
@@ -577,12 +587,12 @@ declare
   status constant jsonb := new.metadata->'search_index';
 begin
   insert into outbox (event, project_id, table_id, tool_id, generation)
-  values (case status->>'state' when 'ready' then 'ToolReady' else 'ToolFailed' end, new.project_id, new.table_id, new.id,
+  values (case status->>'state' when 'error' then 'ToolFailed' else 'ToolReady' end, new.project_id, new.table_id, new.id,
           bigint_or_null(status->>'generation'));
   return null;
 end $$;
 create trigger announce_tool after update of metadata on public.tool for each row
-  when (new.metadata->'search_index'->>'state' in ('ready', 'error')
+  when (new.metadata->'search_index'->>'state' in ('ready', 'empty', 'error')
         and new.metadata->'search_index'->'state' is distinct from old.metadata->'search_index'->'state')
   execute function public.announce_tool();
 
@@ -634,16 +644,16 @@ end $$;
 
 -- p_data null: the document comes through an upload.
 create function public.create_table(
-  p_project uuid, p_name text, p_data text, p_chunk_threshold bigint default null
+  p_project uuid, p_name text, p_data text, p_chunk_threshold bigint default null, p_entries jsonb default null
 ) returns jsonb language sql as $$
   select check_project(p_project, 'editor');
   select lock_quotas(p_project);
   select check_quota(count(*), 1, 'tables') from context_table t where t.project_id = p_project;
   select check_size(p_project, null, 'bytes', coalesce(octet_length(p_data), 0));
-  insert into context_table as t (project_id, name, data, bytes, version, chunk_threshold_chars)
+  insert into context_table as t (project_id, name, data, bytes, version, chunk_threshold_chars, entries)
   values (p_project, checked('record.name', p_name), checked('record.document', p_data)::json, coalesce(octet_length(p_data), 0),
           (p_data is not null)::integer,
-          coalesce(checked('record.threshold', p_chunk_threshold::text)::integer, 200))
+          coalesce(checked('record.threshold', p_chunk_threshold::text)::integer, 200), nullif(p_entries, '{}'))
   returning table_view(t)
 $$;
 
@@ -681,12 +691,15 @@ begin
   return table_view(t);
 end $$;
 
--- Null leaves a field as it is. Another threshold has the Table scanned again.
-create function public.change_table(p_table uuid, p_name text, p_chunk_threshold bigint) returns jsonb
-language sql as $$
+-- Null leaves a field as it is; p_entries '{}': none any more. Another threshold, other entries have the Table scanned
+-- again.
+create function public.change_table(
+  p_table uuid, p_name text, p_chunk_threshold bigint, p_entries jsonb default null
+) returns jsonb language sql as $$
   select table_for(p_table, true);
   update context_table c set name = coalesce(checked('record.name', p_name), c.name),
-    chunk_threshold_chars = coalesce(checked('record.threshold', p_chunk_threshold::text)::integer, c.chunk_threshold_chars)
+    chunk_threshold_chars = coalesce(checked('record.threshold', p_chunk_threshold::text)::integer, c.chunk_threshold_chars),
+    entries = nullif(coalesce(p_entries, c.entries), '{}')
   where c.id = p_table returning table_view(c)
 $$;
 
@@ -863,12 +876,14 @@ create function public.mcp_view(m public.mcp) returns jsonb language sql stable 
     'key_last_used_on', (select last_used_on from key_use where key_hash = m.api_key_hash),
     'previous_key_last_used_on', (select last_used_on from key_use
                                   where key_hash = m.previous_key_hash and m.previous_key_until > now()),
-    'tools', (select coalesce(jsonb_agg(jsonb_build_object('tool_id', o.id, 'name', o.name, 'status', b.status)
-                                        order by o.name), '[]')
+    'tools', (select coalesce(jsonb_agg(jsonb_build_object('tool_id', o.id, 'name', o.name, 'status', b.status,
+                                                           'filter', b.filter) order by o.name), '[]')
               from mcp_binding b join tool o on o.id = b.tool_id where b.mcp_id = m.id))
 $$;
 
-create function public.bind_tool(p_mcp uuid, p_tool uuid, p_status text) returns jsonb language plpgsql as $$
+-- p_filter null leaves the fixed filter as it is; '{}' removes it.
+create function public.bind_tool(p_mcp uuid, p_tool uuid, p_status text, p_filter jsonb default null) returns jsonb
+language plpgsql as $$
 declare
   m mcp := mcp_for(p_mcp, true);
   o tool := tool_for(p_tool, false);
@@ -880,8 +895,9 @@ begin
                   '23505', 'record.endpoint_has_name', jsonb_build_object('name', o.name));
   perform check_quota((select count(*) from mcp_binding b where b.mcp_id = p_mcp and b.tool_id <> p_tool), 1,
                       'endpoint_tools');
-  insert into mcp_binding (mcp_id, tool_id, status) values (p_mcp, p_tool, p_status)
-  on conflict (mcp_id, tool_id) do update set status = excluded.status;
+  insert into mcp_binding as b (mcp_id, tool_id, status, filter) values (p_mcp, p_tool, p_status, nullif(p_filter, '{}'))
+  on conflict (mcp_id, tool_id) do update set status = excluded.status,
+    filter = nullif(coalesce(p_filter, b.filter), '{}');
   return mcp_view(m);
 end $$;
 

@@ -53,8 +53,11 @@ create table public.chunks (
   readings bigint[],
   -- Of the first chunk of a batch: how many attempts to store it began and did not end by themselves.
   attempts integer not null default 0,
+  -- The values by which its entry is filtered, lists by field; null outside of entries.
+  attributes jsonb,
   unique (table_id, fingerprint, pointer_hash, content_hash, chunk_index)
 );
+create index chunks_attributes on public.chunks using gin (attributes jsonb_path_ops) where attributes is not null;
 create index chunks_doc_id on public.chunks (turbopuffer_doc_id);
 -- The beginning of the hash by which the vector of a text is found.
 create function public.text_key(p_title text, p_text text) returns text language sql immutable as $$
@@ -137,7 +140,8 @@ create index table_reading_begins on public.table_reading (table_id, fingerprint
 create index table_reading_ends on public.table_reading (table_id, fingerprint, right(sound, 1), length(sound))
   where reading <> '';
 
--- The short fields of the objects around strings, for answers. They belong to the document, not to an index version.
+-- The short fields of the objects around strings, or the fields of entries, for answers. They belong to the document, not
+-- to an index version.
 create table public.table_object (
   table_id uuid not null,
   pointer_hash text collate "C" not null,
@@ -145,6 +149,8 @@ create table public.table_object (
   -- json, not jsonb: it keeps their order.
   fields json not null,
   fields_hash text collate "C" not null,
+  -- Of an entry, as those of its chunks.
+  attributes jsonb,
   primary key (table_id, pointer_hash)
 );
 
@@ -208,11 +214,11 @@ begin
   return at < now() - interval '15 minutes' and not (
     is_table_complete(t.id, p_fingerprint)
     and not exists (select from tool o where o.table_id = t.id and o.enabled and is_live_for_tables(p_fingerprint)
-                    and coalesce(o.metadata->'search_index'->>'state', '') not in ('ready', 'error')));
+                    and coalesce(o.metadata->'search_index'->>'state', '') not in ('ready', 'empty', 'error')));
 end $$;
 
 -- Begins a scan of a Table, or continues it after p_skip nodes: {decision, project_id, generation, check_store, data,
--- data_key, scopes, chunk_threshold}. `decision`: scan; gone; empty (no document has arrived); superseded (p_generation is not the
+-- data_key, scopes, chunk_threshold, entries}. `decision`: scan; gone; empty (no document has arrived); superseded (p_generation is not the
 -- present one, or this page was scanned already). Tools show the progress of the live version only.
 create function public.begin_scan(
   p_table uuid, p_fingerprint text, p_generation bigint, p_skip integer, p_for_event boolean
@@ -229,7 +235,7 @@ begin
   if p_skip = 0 then
     if is_live_for_tables(p_fingerprint) then
       perform merge_status(o.id, jsonb_build_object(
-        'state', 'indexing', 'started_at', now(), 'heartbeat_at', now(), 'generation', t.generation,
+        'state', case o.metadata->'search_index'->>'state' when 'updating' then 'updating' else 'indexing' end, 'started_at', now(), 'heartbeat_at', now(), 'generation', t.generation,
         'waiting_since', null, 'waiting_reason', null,
         'attempt', coalesce(bigint_or_null(o.metadata->'search_index'->>'attempt'), 0) + 1))
       from tool o where o.table_id = p_table and o.enabled;
@@ -242,14 +248,16 @@ begin
     'decision', 'scan', 'project_id', t.project_id, 'generation', t.generation, 'check_store', t.check_store,
     -- As text, so that no JSON library changes the document.
     'data', to_json(t.data::text), 'data_key', t.data_key, 'chunk_threshold', t.chunk_threshold_chars,
-    'chunks_count', t.chunks_count,
+    'chunks_count', t.chunks_count, 'entries', t.entries,
     'scopes', (select coalesce(jsonb_agg(distinct o.json_path), '[]')
                from tool o where o.table_id = t.id and o.enabled));
 end $$;
 
--- The places (from 1) of the first p_limit of these nodes that are not stored completely with this text and title.
+-- The places (from 1) of the first p_limit of these nodes that are not stored completely with this text, this title, and
+-- these of p_attributes (a list; null: none has any).
 create function public.changed_nodes(
-  p_table uuid, p_fingerprint text, p_pointer_hashes text[], p_content_hashes text[], p_titles text[], p_limit integer
+  p_table uuid, p_fingerprint text, p_pointer_hashes text[], p_content_hashes text[], p_titles text[], p_limit integer,
+  p_attributes jsonb default null
 ) returns integer[] language sql stable as $$
   select coalesce(array_agg(x.place order by x.place), '{}') from (
     select g.place::integer as place
@@ -262,14 +270,15 @@ create function public.changed_nodes(
         and n.wanted_chunks = (
           select count(*) from chunks c where c.table_id = n.table_id and c.fingerprint = n.fingerprint
             and c.pointer_hash = n.pointer_hash and c.content_hash = n.wanted_hash and c.title = g.title
+            and c.attributes is not distinct from nullif(p_attributes->(g.place::integer - 1), 'null')
             and c.turbopuffer_doc_id is not null and c.indexed_at is not null)
       offset 0) n on true
     where n.complete is null
     order by g.place limit p_limit) x
 $$;
 
--- Records the wanted versions of nodes and their chunks. Idempotent. A chunk with another title than before is stored
--- again; until then it is found as before. Returns {missing: ids of the chunks to store,
+-- Records the wanted versions of nodes and their chunks. Idempotent. A chunk with another title or other attributes than
+-- before is stored again; until then it is found as before. Returns {missing: ids of the chunks to store,
 -- published: see publish_nodes}; null if a newer generation exists.
 create function public.plan_nodes(p_table uuid, p_fingerprint text, p_generation bigint, p_nodes jsonb)
 returns jsonb language plpgsql as $$
@@ -284,16 +293,18 @@ begin
   select array_agg(x.word) into words from jsonb_array_elements(p_nodes) n cross join lateral (
     select unnest(c.readings) as word from chunks c
     where c.table_id = p_table and c.fingerprint = p_fingerprint and c.pointer_hash = n->>'pointer_hash'
-      and c.content_hash = n->>'content_hash' and c.title <> n->>'title' offset 0) x;
+      and c.content_hash = n->>'content_hash'
+      and (c.title, c.attributes) is distinct from (n->>'title', nullif(n->'attributes', 'null')) offset 0) x;
   perform discount_words(words);
   insert into chunks (table_id, pointer_hash, json_pointer, content_hash, chunk_index, fingerprint, total_chunks,
-                      chunk_text, title, char_start, char_end)
+                      chunk_text, title, char_start, char_end, attributes)
   select p_table, n->>'pointer_hash', n->>'json_pointer', n->>'content_hash', (c->>'index')::integer, p_fingerprint,
-         (c->>'total')::integer, c->>'text', n->>'title', (c->>'char_start')::integer, (c->>'char_end')::integer
+         (c->>'total')::integer, c->>'text', n->>'title', (c->>'char_start')::integer, (c->>'char_end')::integer,
+         nullif(n->'attributes', 'null')
   from jsonb_array_elements(p_nodes) n, jsonb_array_elements(n->'chunks') c
   on conflict (table_id, fingerprint, pointer_hash, content_hash, chunk_index) do update set
-    title = excluded.title, indexed_at = null, readings = null
-  where chunks.title <> excluded.title;
+    title = excluded.title, attributes = excluded.attributes, indexed_at = null, readings = null
+  where (chunks.title, chunks.attributes) is distinct from (excluded.title, excluded.attributes);
   insert into node (table_id, fingerprint, pointer_hash, json_pointer, wanted_hash, wanted_generation, wanted_chunks)
   select p_table, p_fingerprint, n->>'pointer_hash', n->>'json_pointer', n->>'content_hash', p_generation,
          jsonb_array_length(n->'chunks')
@@ -392,18 +403,20 @@ begin
     order by g.place);
 end $$;
 
--- Stores objects: [{pointer_hash, json_pointer, fields (JSON text), fields_hash}]. Idempotent; does nothing if a newer
+-- Stores objects: [{pointer_hash, json_pointer, fields (JSON text), fields_hash, attributes}]. Idempotent; does nothing if a newer
 -- generation exists.
 create function public.store_objects(p_table uuid, p_generation bigint, p_objects jsonb) returns void
 language plpgsql as $$
 begin
   perform from context_table t where t.id = p_table and t.generation = p_generation for share;
   if not found then return; end if;
-  insert into table_object (table_id, pointer_hash, json_pointer, fields, fields_hash)
-  select p_table, o.pointer_hash, o.json_pointer, o.fields::json, o.fields_hash
-  from jsonb_to_recordset(p_objects) as o(pointer_hash text, json_pointer text, fields text, fields_hash text)
+  insert into table_object (table_id, pointer_hash, json_pointer, fields, fields_hash, attributes)
+  select p_table, o.pointer_hash, o.json_pointer, o.fields::json, o.fields_hash, nullif(o.attributes, 'null')
+  from jsonb_to_recordset(p_objects)
+    as o(pointer_hash text, json_pointer text, fields text, fields_hash text, attributes jsonb)
   order by o.pointer_hash
-  on conflict (table_id, pointer_hash) do update set fields = excluded.fields, fields_hash = excluded.fields_hash;
+  on conflict (table_id, pointer_hash) do update set fields = excluded.fields, fields_hash = excluded.fields_hash,
+    attributes = excluded.attributes;
 end $$;
 
 -- Records why a Table cannot be indexed in this generation (null: the present one).
@@ -418,7 +431,7 @@ begin
   perform merge_status(o.id, jsonb_build_object('state', 'error', 'last_error', p_error, 'heartbeat_at', now()))
   from tool o
   where is_live_for_tables(p_fingerprint) and o.table_id = p_table and o.enabled
-    and o.metadata->'search_index'->>'state' is distinct from 'ready';
+    and coalesce(o.metadata->'search_index'->>'state', '') not in ('ready', 'empty');
 end $$;
 
 -- ---------------------------------------------------------------- storing chunks
@@ -490,7 +503,7 @@ declare
 begin
   select coalesce(jsonb_agg(jsonb_build_object(
     'id', c.id, 'json_pointer', c.json_pointer, 'content_hash', c.content_hash, 'chunk_index', c.chunk_index,
-    'chunk_text', c.chunk_text, 'title', c.title, 'generation', n.wanted_generation,
+    'chunk_text', c.chunk_text, 'title', c.title, 'attributes', c.attributes, 'generation', n.wanted_generation,
     'counts_terms', hashtextextended(c.content_hash, c.chunk_index) % every = 0)
     order by c.pointer_hash, c.chunk_index), '[]')
   into wanted
@@ -711,7 +724,8 @@ begin
     || case when not done then '{}'
             when f.status->>'missing' is not null
             then jsonb_build_object('state', 'error', 'last_error', f.status->'missing', 'attempt', 0)
-            else jsonb_build_object('state', 'ready', 'indexed_at', now(), 'last_error', null, 'attempt', 0) end)
+            else jsonb_build_object('state', case when counts->>'chunks_count' = '0' then 'empty' else 'ready' end,
+                                    'indexed_at', now(), 'last_error', null, 'attempt', 0) end)
   from tool o
   left join table_scan s on s.table_id = p_table and s.fingerprint = p_fingerprint
   -- `missing` is why the document has no part for the Tool.
@@ -730,7 +744,8 @@ begin
     from node n where n.table_id = p_table and n.fingerprint = p_fingerprint and n.wanted_hash <> ''
       and is_within(n.json_pointer, o.json_path)
   ) x
-  where o.table_id = p_table and o.enabled and o.metadata->'search_index'->>'state' is distinct from 'ready'
+  where o.table_id = p_table and o.enabled
+    and coalesce(o.metadata->'search_index'->>'state', '') not in ('ready', 'empty')
     and (stored or coalesce(timestamp_or_null(o.metadata->'search_index'->>'heartbeat_at'), '-infinity')
                  < now() - interval '2 seconds'
          or o.metadata->'search_index'->'indexed_chunks_count' is null);
@@ -738,8 +753,8 @@ begin
 end $$;
 
 -- Returns {ready: whether a Table is complete, unindexed: unindexed_tables of it}. If it is complete, its Tools are ready
--- (an error where the document has no part for them) and nothing waits any more. Any other error stays until
--- then: another batch of the same Table may still come.
+-- (empty without chunks, an error where the document has no part for them) and nothing waits any more. Any other error
+-- stays until then: another batch of the same Table may still come.
 create function public.mark_ready_if_complete(p_table uuid, p_fingerprint text) returns jsonb language plpgsql as $$
 declare
   done boolean;
@@ -791,10 +806,18 @@ create function public.bound_tools(p_mcp uuid) returns setof public.tool languag
   where m.id = p_mcp and m.status = 'enabled'
 $$;
 
--- An endpoint with its Tools; null if it is deleted or disabled.
+-- What an endpoint's fixed filter of a Tool demands of attributes; {} demands nothing. What does not pass does not exist
+-- for the endpoint: not in results, counts, words and values.
+create function public.fixed_filter(p_mcp uuid, p_tool uuid) returns jsonb language sql stable as $$
+  select coalesce((select b.filter from mcp_binding b where b.mcp_id = p_mcp and b.tool_id = p_tool), '{}')
+$$;
+
+-- An endpoint with its Tools, their entries and fixed filters; null if it is deleted or disabled.
 create function public.endpoint(p_mcp uuid) returns jsonb language sql stable as $$
   select jsonb_build_object('id', m.id, 'project_id', m.project_id,
-    'tools', (select coalesce(jsonb_agg(tool_view(o) order by o.name), '[]') from bound_tools(m.id) o))
+    'tools', (select coalesce(jsonb_agg(tool_view(o) || jsonb_build_object(
+                'entries', t.entries, 'fixed', fixed_filter(m.id, o.id)) order by o.name), '[]')
+              from bound_tools(m.id) o join context_table t on t.id = o.table_id))
   from mcp m where m.id = p_mcp and m.status = 'enabled'
 $$;
 
@@ -819,8 +842,16 @@ create function public.endpoint_of_user(p_mcp uuid, p_user uuid) returns jsonb l
   where m.id = p_mcp
 $$;
 
--- The same as `similar_words` for the words of a Table.
-create function public.similar_table_words(p_table uuid, p_fingerprint text, p_reading text) returns jsonb
+-- The words of the chunks that pass a fixed filter; null for {}: all words of the Table.
+create function public.passing_words(p_table uuid, p_fingerprint text, p_filter jsonb) returns bigint[]
+language sql stable as $$
+  select array_agg(distinct w.word) from chunks c cross join lateral unnest(c.readings) w(word)
+  where c.table_id = p_table and c.fingerprint = p_fingerprint and c.attributes @> p_filter and p_filter <> '{}'
+  having p_filter <> '{}'
+$$;
+
+-- The same as `similar_words` for the words of a Table, those of p_passing alone unless it is null.
+create function public.similar_table_words(p_table uuid, p_fingerprint text, p_reading text, p_passing bigint[]) returns jsonb
 language sql stable set jit = off set enable_seqscan = off as $$
   with asked as materialized (
     select sound_of(p_reading) as sound, length(sound_of(p_reading)) as width, typo_limit(p_reading) as typos
@@ -834,7 +865,8 @@ language sql stable set jit = off set enable_seqscan = off as $$
       and right(r.sound, 1) = right(a.sound, 1) and length(r.sound) between a.width - a.typos and a.width + a.typos
   ), found as (
     select r.written, min(r.distance) as distance, max(r.chunks) as n
-    from (select n.written, n.chunks, a.typos, typo_distance(n.sound, a.sound) as distance from around n, asked a) r
+    from (select n.written, n.chunks, a.typos, typo_distance(n.sound, a.sound) as distance from around n, asked a
+          where p_passing is null or n.id = any (p_passing)) r
     where r.distance <= r.typos group by r.written
   )
   select to_jsonb((array_agg(f.written order by f.distance, f.n desc, f.written))[:5]) from found f
@@ -848,12 +880,14 @@ create function public.table_lexicon_entries(
 ) returns jsonb language plpgsql stable set jit = off set enable_seqscan = off as $$
 declare
   asked constant uuid := (select o.table_id from bound_tools(p_mcp) o where o.id = p_tool);
+  fixed constant jsonb := fixed_filter(p_mcp, p_tool);
+  passing constant bigint[] := case when fixed <> '{}' then coalesce(passing_words(asked, p_fingerprint, fixed), '{}') end;
   known constant text[] := array(
     select e.key from jsonb_each_text(p_words) e
     where exists (
       select from table_reading t
       where t.table_id = asked and t.fingerprint = p_fingerprint and t.reading = coalesce(nullif(e.value, ''), e.key)
-        and t.written = e.key));
+        and t.written = e.key and (passing is null or t.id = any (passing))));
 begin
   return jsonb_build_object(
     'live', (select v.fingerprint from index_version v where v.live),
@@ -862,14 +896,16 @@ begin
       select coalesce(jsonb_object_agg(w.reading, to_jsonb(w.forms[:5])), '{}') from (
         select t.reading, array_agg(t.written order by t.chunks desc, t.written) as forms from table_reading t
         where t.table_id = asked and t.fingerprint = p_fingerprint and t.reading = any (p_readings)
+          and (passing is null or t.id = any (passing))
         group by t.reading) w),
     'near', (
       select coalesce(jsonb_object_agg(w.word, w.forms), '{}') from (
-        select u.word, similar_table_words(asked, p_fingerprint, u.reading) as forms from (
+        select u.word, similar_table_words(asked, p_fingerprint, u.reading, passing) as forms from (
           select e.key as word, e.value as reading from jsonb_each_text(p_words) e
           where length(e.value) between 4 and 40 and not exists (
             select from table_reading t
-            where t.table_id = asked and t.fingerprint = p_fingerprint and t.reading = e.value)
+            where t.table_id = asked and t.fingerprint = p_fingerprint and t.reading = e.value
+              and (passing is null or t.id = any (passing)))
           order by e.key collate "C" limit 8) u) w
       where w.forms is not null),
     'synonyms', (
@@ -886,25 +922,34 @@ end $$;
 -- endpoint does not reach.
 create function public.table_term_frequencies(
   p_mcp uuid, p_tool uuid, p_fingerprint text, p_terms text[], p_sample integer
-) returns jsonb language sql stable set jit = off set enable_seqscan = off as $$
-  select jsonb_build_object(
-    'total', coalesce((
-      select r.chunks from table_reading r
-      where r.table_id = o.table_id and r.fingerprint = p_fingerprint and r.reading = '' and r.written = ''), 0),
-    'chunks', (
-      select coalesce(jsonb_object_agg(r.written, r.chunks), '{}') from table_reading r
-      where r.table_id = o.table_id and r.fingerprint = p_fingerprint and r.reading = '' and r.written = any (p_terms)),
-    'sample', (
-      -- Hashes order pointers at random.
-      select coalesce(jsonb_agg(s.turbopuffer_doc_id), '[]') from (
-        select c.turbopuffer_doc_id from chunks c
-        where c.table_id = o.table_id and c.fingerprint = p_fingerprint and c.indexed_at is not null
-        order by c.pointer_hash, c.content_hash, c.chunk_index limit p_sample) s))
-  from bound_tools(p_mcp) o where o.id = p_tool
-$$;
+) returns jsonb language plpgsql stable set jit = off as $$
+declare
+  asked constant uuid := (select o.table_id from bound_tools(p_mcp) o where o.id = p_tool);
+  fixed constant jsonb := fixed_filter(p_mcp, p_tool);
+  counts jsonb;
+begin
+  if asked is null then return null; end if;
+  with words as materialized (
+    select r.id, r.written, r.chunks from table_reading r
+    where r.table_id = asked and r.fingerprint = p_fingerprint and r.reading = '' and r.written = any (p_terms || ''::text)
+  )
+  select coalesce(jsonb_object_agg(w.written, w.chunks), '{}') into counts from (
+    select w.written, w.chunks from words w where fixed = '{}'
+    union all
+    select w.written, count(*) from chunks c join words w on w.id = any (c.readings)
+    where c.table_id = asked and c.fingerprint = p_fingerprint and c.attributes @> fixed and fixed <> '{}'
+    group by w.written) w;
+  return jsonb_build_object('total', coalesce(counts->'', '0'), 'chunks', counts - '', 'sample', (
+    -- Hashes order pointers at random.
+    select coalesce(jsonb_agg(s.turbopuffer_doc_id), '[]') from (
+      select c.turbopuffer_doc_id from chunks c
+      where c.table_id = asked and c.fingerprint = p_fingerprint and c.indexed_at is not null
+        and (fixed = '{}' or c.attributes @> fixed)
+      order by c.pointer_hash, c.content_hash, c.chunk_index limit p_sample) s));
+end $$;
 
 -- Of the found rows (doc ids, best first) the first p_limit that are current, in the Tool's scope, and reachable through
--- this endpoint.
+-- this endpoint, with the attributes by which they are filtered.
 create function public.current_chunks(
   p_mcp uuid, p_tool uuid, p_fingerprint text, p_doc_ids text[], p_limit integer
 ) returns jsonb language sql stable as $$
@@ -912,22 +957,42 @@ create function public.current_chunks(
     'id', x.id, 'table_id', x.table_id, 'json_pointer', x.json_pointer, 'content_hash', x.content_hash,
     'chunk_index', x.chunk_index, 'total_chunks', x.total_chunks, 'chunk_text', x.chunk_text,
     'char_start', x.char_start, 'char_end', x.char_end, 'turbopuffer_namespace', x.turbopuffer_namespace,
-    'turbopuffer_doc_id', x.turbopuffer_doc_id)), '[]')
+    'turbopuffer_doc_id', x.turbopuffer_doc_id, 'attributes', x.attributes)), '[]')
   from (
     select c.* from bound_tools(p_mcp) o
     join chunks c on c.table_id = o.table_id and c.fingerprint = p_fingerprint
     join node n on n.table_id = c.table_id and n.fingerprint = c.fingerprint and n.pointer_hash = c.pointer_hash
       and n.content_hash = c.content_hash
     where o.id = p_tool and c.turbopuffer_doc_id = any (p_doc_ids)
-      and is_within(c.json_pointer, o.json_path)
+      and is_within(c.json_pointer, o.json_path) and coalesce(c.attributes, '{}') @> (select fixed_filter(p_mcp, p_tool))
     order by array_position(p_doc_ids, c.turbopuffer_doc_id) limit p_limit) x
 $$;
 
--- The objects at these places (hashes of pointers) that are in the Tool's scope: [{json_pointer, fields}].
+-- The objects at these places (hashes of pointers) that are in the Tool's scope: [{json_pointer, fields, attributes}].
 create function public.objects_in_scope(p_mcp uuid, p_tool uuid, p_pointer_hashes text[]) returns jsonb
 language sql stable as $$
-  select coalesce(jsonb_agg(jsonb_build_object('json_pointer', x.json_pointer, 'fields', x.fields::text)), '[]')
+  select coalesce(jsonb_agg(jsonb_build_object(
+    'json_pointer', x.json_pointer, 'fields', x.fields::text, 'attributes', x.attributes)), '[]')
   from bound_tools(p_mcp) o
   join table_object x on x.table_id = o.table_id and x.pointer_hash = any (p_pointer_hashes)
   where o.id = p_tool and is_within(x.json_pointer, o.json_path)
+    and coalesce(x.attributes, '{}') @> (select fixed_filter(p_mcp, p_tool))
+$$;
+
+-- The values of filters among the entries that a Tool has at an endpoint: {field: {values: the 51 most frequent, min, max}}.
+create function public.entry_values(p_mcp uuid, p_tool uuid) returns jsonb language sql stable as $$
+  select coalesce(jsonb_object_agg(f.field, jsonb_build_object(
+    'values', to_jsonb(f.frequent[:51]), 'min', f.ascending[1], 'max', f.ascending[cardinality(f.ascending)])), '{}')
+  from (
+    select v.field, array_agg(v.value order by v.entries desc, v.value) as frequent,
+      array_agg(v.value order by v.value) as ascending
+    from (
+      select e.key as field, a.value, count(*) as entries
+      from bound_tools(p_mcp) o
+      join table_object x on x.table_id = o.table_id and x.attributes is not null
+      cross join lateral jsonb_each(x.attributes) e cross join lateral jsonb_array_elements(e.value) a
+      where o.id = p_tool and is_within(x.json_pointer, o.json_path)
+        and x.attributes @> (select fixed_filter(p_mcp, p_tool))
+      group by 1, 2) v
+    group by v.field) f
 $$;

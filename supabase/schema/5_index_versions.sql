@@ -150,7 +150,7 @@ begin
     exit when clock_timestamp() > statement_timestamp() + make_interval(secs => p_seconds);
     update context_table c set shown_fingerprint = live where c.id = t.id;
     update tool o set metadata = jsonb_set(o.metadata, '{search_index,state}', '"indexing"')
-    where o.table_id = t.id and o.enabled and o.metadata->'search_index'->>'state' = 'ready';
+    where o.table_id = t.id and o.enabled and o.metadata->'search_index'->>'state' in ('ready', 'empty');
     if not update_tool_status(t.id, live) then
       insert into outbox (event, project_id, table_id)
       select 'TableUpdated', t.project_id, t.id

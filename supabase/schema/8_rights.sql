@@ -133,7 +133,7 @@ begin
     'search_candidates', 'stored_candidates', 'chunks_to_show', 'has_terms', 'read_chunks', 'list_concepts', 'list_materials', 'filter_values', 'lexicon_entries',
     'library_places', 'read_page', 'find_text',
     'endpoint', 'endpoint_of_key', 'endpoint_of_user', 'table_lexicon_entries', 'table_term_frequencies', 'current_chunks',
-    'objects_in_scope',
+    'objects_in_scope', 'entry_values',
     'index_versions', 'has_second_factor', 'search_keys', 'record_key_use', 'consume_quota', 'record_refused_question',
     'record_feedback', 'add_tokens', 'add_daily_counts'
   ]::regproc[] loop

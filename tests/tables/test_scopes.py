@@ -39,14 +39,14 @@ def test_a_missing_scope_is_an_error_until_the_table_has_it(world: TableWorld) -
     assert world.status(tool)["indexed_at"] is not None
 
 
-def test_without_large_strings_a_tool_is_ready_with_none_and_finds_nothing(world: TableWorld) -> None:
+def test_a_tool_without_large_strings_is_empty_and_names_the_command_that_changes_it(world: TableWorld) -> None:
     table = world.table({"a": "small", "b": [1, None, True], "c": {}})
     tools = [world.tool(table, scope) for scope in ("", "/c")]
     world.settle()
     status, empty = (world.status(tool) for tool in tools)
-    assert (status["state"], status["indexed_chunks_count"], status["last_error"]) == ("ready", 0, None)
-    assert status["warning"].startswith("None of 1 strings has at least 200 characters")
-    assert "The longest has 5" in status["warning"]
+    assert (status["state"], status["indexed_chunks_count"], status["last_error"]) == ("empty", 0, None)
+    assert status["warning"].startswith("All 1 strings are below 200 characters")
+    assert f"The longest has 5. Run `sakuin table change {table} --chunk-threshold 1`" in status["warning"]
     assert empty["warning"].startswith("There is no string")
     assert world.search(world.endpoint(tools[0]), "small").results == ()
 
@@ -62,7 +62,8 @@ def test_another_threshold_has_the_table_scanned_again(world: TableWorld) -> Non
         world.settle()
         assert world.found(endpoint) == pointers
         assert [world.status(tool)[name] for name in found[1:3]] == [len(pointers), threshold]
-    assert "None of 3 strings" in world.status(tool)["warning"]
+    assert "All 3 strings" in world.status(tool)["warning"]
+    assert world.status(tool)["state"] == "empty"
 
 
 def test_each_tool_says_what_the_scan_found_in_its_own_part(world: TableWorld) -> None:

@@ -1,25 +1,52 @@
 """`sakuin table`: JSON documents that Search Tools search."""
 
+import sys
+from collections.abc import Callable, Mapping
+from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from sakuin.errors import Invalid
 
-from sakuin_cli.connections import deployment, deployment_of, project_of, settings_of
+from sakuin_cli.connections import deployment_of, project_of, record_of, settings_of
 from sakuin_cli.files import read_bytes
 from sakuin_cli.options import DataOption, JsonOption, ProjectOption, TimeoutOption
-from sakuin_cli.terminal import reporting_errors
+from sakuin_cli.terminal import Terminal, reporting_errors
 
 if TYPE_CHECKING:
     from sakuin_cli.client import DeploymentClient
     from sakuin_cli.rest import Record
+
+DEFAULT_THRESHOLD = 200
 
 NameOption = Annotated[str | None, typer.Option("--name", metavar="N", help="The name.")]
 ThresholdOption = Annotated[
     int | None,
     typer.Option(
         "--chunk-threshold", metavar="N", min=1, help="Index strings with at least N characters; a new Table has 200."
+    ),
+]
+
+EntriesOption = Annotated[
+    str | None,
+    typer.Option("--entries", metavar="PATTERN", help="Where its entries are, such as /faq/*; one is one result."),
+]
+NoEntriesOption = Annotated[bool, typer.Option("--no-entries", help="Index long strings; propose no entries.")]
+SearchOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--search", metavar="FIELD", help="A field of entries to search; may be repeated.", show_default="all"
+    ),
+]
+ShowOption = Annotated[
+    list[str] | None,
+    typer.Option("--show", metavar="FIELD", help="A field that results show; may be repeated.", show_default="all"),
+]
+FilterOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--filter", metavar="FIELD[:TYPE]", help="A field to filter by: string, number, boolean, date or list."
     ),
 ]
 
@@ -37,42 +64,65 @@ def put(
         str | None, typer.Option("--name", metavar="N", help="The name.", show_default="the file's name")
     ] = None,
     chunk_threshold: ThresholdOption = None,
+    entries: EntriesOption = None,
+    search: SearchOption = None,
+    show: ShowOption = None,
+    filter: FilterOption = None,
+    no_entries: NoEntriesOption = False,
     timeout: TimeoutOption = 300,
     as_json: JsonOption = False,
     data: DataOption = None,
 ) -> None:
-    """Store a document as a new Table, or as the next version of a Table."""
+    """Store a document as a new Table, or as the next version of a Table.
+
+    A new one that is a list of entries is proposed as such, with its chunks and their cost, before it is stored.
+    """
     with reporting_errors(as_json) as terminal:
         settings = settings_of(data)
         client = deployment_of(settings)
-        document = _document(file)
+        body = read_bytes(file.as_posix())
+        document = parsed(body)
+        rules = read_rules(entries, search, show, filter, lambda: document)
+        if id is None and not rules and not no_entries:
+            rules = _proposed(document, chunk_threshold or DEFAULT_THRESHOLD, terminal)
+        if rules:
+            typer.echo(costs(document, rules, chunk_threshold or DEFAULT_THRESHOLD), err=True)
         with terminal.progress("storing"):
             if id is None:
-                members = {"name": name or file.stem, "chunk_threshold_chars": chunk_threshold}
+                members = {"name": name or file.stem, "chunk_threshold_chars": chunk_threshold, "entries": rules}
                 place = ("POST", "projects", settings.project_id(project), "tables")
-                table = client.store_table(*place, members=members, document=document, seconds=timeout)
+                table = client.store_table(*place, members=members, document=body, seconds=timeout)
             else:
-                table = client.store_table("PUT", "tables", id, members={}, document=document, seconds=timeout)
-                if (name, chunk_threshold) != (None, None):
-                    _change(client, id, name, chunk_threshold)
+                id = client.id_of("tables", id, lambda: settings.project_id(project))
+                table = client.store_table("PUT", "tables", id, members={}, document=body, seconds=timeout)
+                _change(client, id, name, chunk_threshold, rules, no_entries=no_entries)
     terminal.fields({"table_id": table["id"], "version": table["version"]})
 
 
 @app.command()
 def change(
-    id: Annotated[str, typer.Argument(metavar="ID", help="The Table.")],
+    id: Annotated[str, typer.Argument(metavar="ID", help="The Table, or its name.")],
     name: NameOption = None,
     chunk_threshold: ThresholdOption = None,
+    entries: EntriesOption = None,
+    search: SearchOption = None,
+    show: ShowOption = None,
+    filter: FilterOption = None,
+    no_entries: NoEntriesOption = False,
+    project: ProjectOption = None,
     as_json: JsonOption = False,
     data: DataOption = None,
 ) -> None:
-    """Change the name, or how long a string has to be to be indexed; the Table is scanned again then."""
-    if (name, chunk_threshold) == (None, None):
-        raise typer.BadParameter("Give --name or --chunk-threshold", param_hint="--chunk-threshold")
+    """Change the name, the length from which strings are indexed, or what the entries are."""
     with reporting_errors(as_json) as terminal:
-        table = _change(deployment(data), id, name, chunk_threshold)
+        client, id = record_of(data, project, "tables", id)
+        rules = read_rules(entries, search, show, filter, lambda: client.call("GET", "tables", id, "data"))
+        table = _change(client, id, name, chunk_threshold, rules, no_entries=no_entries)
+    if table is None:
+        raise typer.BadParameter("Give --name, --chunk-threshold or --entries", param_hint="--entries")
     changed = {"name": table["name"], "chunk_threshold_chars": table["chunk_threshold_chars"]}
-    terminal.fields({"table_id": table["id"], "version": table["version"], **changed})
+    shown = {"entries": table["entries"]} if as_json or table["entries"] else {}
+    terminal.fields({"table_id": table["id"], "version": table["version"], **changed, **shown})
 
 
 @app.command(name="list")
@@ -92,13 +142,15 @@ def list_(project: ProjectOption = None, as_json: JsonOption = False, data: Data
 
 @app.command()
 def rm(
-    id: Annotated[str, typer.Argument(metavar="ID", help="The Table.")],
+    id: Annotated[str, typer.Argument(metavar="ID", help="The Table, or its name.")],
+    project: ProjectOption = None,
     as_json: JsonOption = False,
     data: DataOption = None,
 ) -> None:
     """Delete a Table with its Tools."""
     with reporting_errors(as_json) as terminal:
-        deployment(data).call("DELETE", "tables", id)
+        client, id = record_of(data, project, "tables", id)
+        client.call("DELETE", "tables", id)
     terminal.fields({"table_id": id, "removed": True})
 
 
@@ -126,10 +178,67 @@ def synonyms(
             terminal.print(", ".join(group))
 
 
-def _change(client: "DeploymentClient", id: str, name: str | None, chunk_threshold: int | None) -> "Record":
-    members = {"name": name, "chunk_threshold_chars": chunk_threshold}
-    request = {member: value for member, value in members.items() if value is not None}
-    return client.call("PATCH", "tables", id, json=request)
+def _change(
+    client: "DeploymentClient",
+    id: str,
+    name: str | None,
+    chunk_threshold: int | None,
+    rules: Mapping[str, Any] | None,
+    *,
+    no_entries: bool,
+) -> "Record | None":
+    """Changes what is given; returns None if nothing is."""
+    members = {"name": name, "chunk_threshold_chars": chunk_threshold, "entries": rules}
+    request: dict[str, Any] = {member: value for member, value in members.items() if value is not None}
+    if no_entries:
+        request["entries"] = None
+    return client.call("PATCH", "tables", id, json=request) if request else None
+
+
+def _proposed(document: object, threshold: int, terminal: Terminal) -> Mapping[str, Any] | None:
+    """Asks whether a document has the entries that it seems to have; without a person at a terminal it only says so."""
+    from sakuin_cli.entries import estimate, options_of, proposal
+
+    found = proposal(document)
+    if found is None:
+        return None
+    if terminal.as_json or not sys.stdin.isatty():
+        typer.echo(f"{found}. If so, add: {options_of(found.rules)}", err=True)
+        return None
+    question = f"{found}?\n{estimate(document, found.rules, threshold)}\nIndex it so"
+    return asdict(found.rules) if typer.confirm(question, default=True, err=True) else None
+
+
+def read_rules(
+    pattern: str | None,
+    search: list[str] | None,
+    show: list[str] | None,
+    filters: list[str] | None,
+    document: Callable[[], object],
+) -> Mapping[str, Any] | None:
+    """Returns the rules of these options, with the types that the `document` has where an option names none."""
+    if pattern is None:
+        if search or show or filters:
+            raise Invalid("Say where the entries are, too: --entries '/faq/*'")
+        return None
+    from sakuin.tables.entries import EntryRules
+
+    from sakuin_cli.entries import types_in
+
+    kinds = {name: kind for name, _, kind in (each.partition(":") for each in filters or ())}
+    if not all(kinds.values()):
+        kinds = types_in(document(), pattern, kinds)
+    rules = {"pattern": pattern, "search": search or None, "show": show or None, "filter": kinds}
+    return asdict(EntryRules.of(rules))
+
+
+def costs(document: object, rules: Mapping[str, Any], threshold: int) -> str:
+    """Returns the number of chunks and what they cost."""
+    from sakuin.tables.entries import EntryRules
+
+    from sakuin_cli.entries import estimate
+
+    return estimate(document, EntryRules.of(rules), threshold)
 
 
 def _groups(file: Path) -> list[tuple[str, ...]]:
@@ -142,10 +251,8 @@ def _groups(file: Path) -> list[tuple[str, ...]]:
     return list(found.groups)
 
 
-def _document(file: Path) -> bytes:
-    """Returns the JSON text of a file; raises `Invalid` if it is not JSON."""
+def parsed(body: bytes) -> object:
+    """Returns the document of a JSON text; raises `Invalid` if it is none."""
     from sakuin.tables.document import parsed_table
 
-    document = read_bytes(file.as_posix())
-    parsed_table(document)
-    return document
+    return parsed_table(body)

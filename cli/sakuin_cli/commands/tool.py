@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from sakuin.errors import waiting_for
 
-from sakuin_cli.connections import deployment, project_of
+from sakuin_cli.connections import project_of, record_of
 from sakuin_cli.options import DataOption, JsonOption, ProjectOption, TimeoutOption
 from sakuin_cli.terminal import Terminal, counted, first_of, minute, reporting_errors
 from sakuin_cli.waiting import poll
@@ -14,7 +14,7 @@ from sakuin_cli.waiting import poll
 if TYPE_CHECKING:
     from sakuin_cli.rest import Record
 
-IdArgument = Annotated[str, typer.Argument(metavar="ID", help="The Search Tool.")]
+IdArgument = Annotated[str, typer.Argument(metavar="ID", help="The Search Tool, or its name.")]
 
 # How many skipped strings are named.
 _SKIPPED = 3
@@ -24,7 +24,7 @@ app = typer.Typer(name="tool", help="Search Tools over parts of Tables.", no_arg
 
 @app.command()
 def create(
-    table: Annotated[str, typer.Option("--table", metavar="ID", help="The Table to search.")],
+    table: Annotated[str, typer.Option("--table", metavar="ID", help="The Table to search, or its name.")],
     json_path: Annotated[
         str, typer.Option("--json-path", metavar="P", help='JSON Pointer of the part to search; "" is all of it.')
     ],
@@ -45,7 +45,7 @@ def create(
     """Create a Search Tool; with --wait, exit code 1 if it was not indexed."""
     with reporting_errors(as_json) as terminal:
         client, project_id = project_of(data, project)
-        place = {"table_id": table, "json_path": json_path}
+        place = {"table_id": client.id_of("tables", table, lambda: project_id), "json_path": json_path}
         request = {"type": "search", "name": name, "description": description, **place}
         tool = client.call("POST", "projects", project_id, "tools", json=request)
         with terminal.progress("indexed") as on_progress:
@@ -53,7 +53,7 @@ def create(
                 tool = client.call("GET", "tools", tool["id"])
                 index = tool["metadata"].get("search_index", {})
                 on_progress("indexed", index.get("indexed_chunks_count") or 0, index.get("chunks_count"))
-                if _state(tool) in ("ready", "error"):
+                if _state(tool) in ("ready", "empty", "error"):
                     break
     _show(terminal, tool)
     raise typer.Exit(1 if wait and _state(tool) != "ready" else 0)
@@ -74,18 +74,45 @@ def list_(project: ProjectOption = None, as_json: JsonOption = False, data: Data
 
 
 @app.command()
-def rm(id: IdArgument, as_json: JsonOption = False, data: DataOption = None) -> None:
+def change(
+    id: IdArgument,
+    name: Annotated[str | None, typer.Option("--name", metavar="N", help="The name for agents.")] = None,
+    description: Annotated[
+        str | None, typer.Option("--description", metavar="D", help="The description for agents.")
+    ] = None,
+    enabled: Annotated[
+        bool | None, typer.Option("--enable/--disable", help="Whether agents have it.", show_default="as it is")
+    ] = None,
+    project: ProjectOption = None,
+    as_json: JsonOption = False,
+    data: DataOption = None,
+) -> None:
+    """Change the name or the description of a Search Tool, or disable it."""
+    members = {"name": name, "description": description, "enabled": enabled}
+    with reporting_errors(as_json) as terminal:
+        client, id = record_of(data, project, "tools", id)
+        tool = client.call("PATCH", "tools", id, json={n: value for n, value in members.items() if value is not None})
+    shown = {"tool_id": tool["id"], "name": tool["name"], "enabled": tool["enabled"]}
+    terminal.fields({**shown, "description": tool["description"]})
+
+
+@app.command()
+def rm(id: IdArgument, project: ProjectOption = None, as_json: JsonOption = False, data: DataOption = None) -> None:
     """Delete a Search Tool; its Table stays."""
     with reporting_errors(as_json) as terminal:
-        deployment(data).call("DELETE", "tools", id)
+        client, id = record_of(data, project, "tools", id)
+        client.call("DELETE", "tools", id)
     terminal.fields({"tool_id": id, "removed": True})
 
 
 @app.command()
-def reindex(id: IdArgument, as_json: JsonOption = False, data: DataOption = None) -> None:
+def reindex(
+    id: IdArgument, project: ProjectOption = None, as_json: JsonOption = False, data: DataOption = None
+) -> None:
     """Index a Search Tool again; unchanged texts are not embedded again."""
     with reporting_errors(as_json) as terminal:
-        tool = deployment(data).call("POST", "tools", id, "reindex")
+        client, id = record_of(data, project, "tools", id)
+        tool = client.call("POST", "tools", id, "reindex")
     _show(terminal, tool)
 
 
@@ -115,7 +142,10 @@ def index_fields(index: Mapping[str, Any]) -> dict[str, Any]:
         fields["error"] = error
     if "strings_count" in index:
         large, least = index["large_strings_count"], index["chunk_threshold_chars"]
-        found = f"{large:,} with at least {counted(least, 'character')}"
+        entries = index.get("entries")
+        found = f"{large:,} " + (
+            f"indexed, of entries {entries}" if entries else f"with at least {counted(least, 'character')}"
+        )
         fields["found"] = f"{counted(index['strings_count'], 'string')}, {found}"
     if index.get("state") == "indexing" and (minutes := index.get("minutes_left")):
         fields["progress"] = waiting_for("embeddings", minutes * 60)

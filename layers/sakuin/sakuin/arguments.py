@@ -189,6 +189,8 @@ class ToolSearchArguments(_Arguments):
     query: Query
     top_k: TopK = 5
     cursor: Cursor | SkipJsonSchema[None] = None
+    # Checked with the fields of the Table.
+    filter: dict[str, Any] | SkipJsonSchema[None] = None
 
 
 class ChunkArguments(_Arguments):

@@ -17,7 +17,9 @@ from sakuin_local.turbopuffer.schema import Attribute, Document, Floats, Schema,
 Mask = NDArray[np.bool_]
 Rows = NDArray[np.int_]
 
-ORDER: Mapping[str, Callable[[Any, Any], bool]] = {"Lte": operator.le, "Gt": operator.gt}
+ORDER: Mapping[str, Callable[[Any, Any], bool]] = {"Lte": operator.le, "Gt": operator.gt, "Gte": operator.ge}
+_OF_LISTS = ("Contains", "ContainsAny")
+_OF_MANY = ("In", "ContainsAny")
 _MEMBERS = {"rank_by", "limit", "filters", "include_attributes", "consistency", "vector_encoding"}
 # BM25 as in Robertson and Zaragoza 2009, idf as in Lucene; k1 and b are of the attribute.
 _K3 = 8.0
@@ -203,7 +205,7 @@ class NamespaceRows:
                 return ~self.passing([name, "Eq", value])
             case [str() as name, "NotContains", value]:
                 return ~self.passing([name, "Contains", value])
-            case [str() as name, "Eq" | "In" | "Contains" | "Lte" | "Gt" as comparison, value]:
+            case [str() as name, "Eq" | "In" | "Contains" | "ContainsAny" | "Lte" | "Gt" | "Gte" as comparison, value]:
                 return self._compared(name, comparison, value)
         raise Refused(f"this stand-in does not support the filter {str(filter)[:200]}", status=422)
 
@@ -212,9 +214,10 @@ class NamespaceRows:
         attribute = self.schema[name]
         require(attribute.filterable, f"attribute '{name}' is not filterable: set filterable to true in the schema")
         one = attribute.type.removeprefix("[]")
-        is_right = attribute.is_list == (comparison == "Contains") and fits(value, "[]" * (comparison == "In") + one)
+        is_many = comparison in _OF_MANY
+        is_right = attribute.is_list == (comparison in _OF_LISTS) and fits(value, "[]" * is_many + one)
         require(is_right, f"{comparison} does not go with '{name}', which is {attribute.type}, and this value")
-        values = value if comparison == "In" else [value]
+        values = value if is_many else [value]
         is_long = any(isinstance(each, str) and len(each.encode()) > limits.FILTERABLE_VALUE_BYTES for each in values)
         require(not is_long, f"a value of the filter on '{name}' is larger than 4 KiB")
         known: Iterable[Any] = self.row_of if name == "id" else self._indexes[name].rows

@@ -1,6 +1,7 @@
 """The schema of a namespace, and the documents and values that fit it."""
 
 import base64
+import math
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -20,6 +21,7 @@ _VECTOR = re.compile(r"\[(\d+)\]f16")
 _IS: dict[str, Callable[[Any], bool]] = {
     "string": lambda value: isinstance(value, str),
     "int": lambda value: type(value) is int and -(2**63) <= value < 2**63,
+    "float": lambda value: type(value) in (int, float) and math.isfinite(value),
 }
 PRE_TOKENIZED = "pre_tokenized_array"
 _TOKENIZERS = {"string": "word_v4", "[]string": PRE_TOKENIZED}
@@ -53,7 +55,7 @@ class FullText:
 
 @dataclass(frozen=True, slots=True)
 class Attribute:
-    """One attribute of a namespace: a string, an int, a list of strings, or a vector."""
+    """One attribute of a namespace: a string, a number, a list of strings, or a vector."""
 
     type: str
     filterable: bool = True
@@ -110,7 +112,7 @@ def attribute_of(name: str, definition: Any) -> Attribute:
         is_vector = name == "vector" and dimensions <= limits.DIMENSIONS
         require(is_vector, f"a vector is named 'vector' and has 1 to {limits.DIMENSIONS} dimensions")
         return Attribute(kind, filterable=False)
-    supported = kind in ("string", "int", "[]string") and not options.keys() - {"filterable"}
+    supported = kind in ("string", "int", "float", "[]string") and not options.keys() - {"filterable"}
     require(supported, f"this stand-in does not support the schema of '{name}': {definition}", status=422)
     if not full_text:
         return Attribute(kind, bool(options.get("filterable", True)))

@@ -1,10 +1,12 @@
 """What `ChunkStore` and its adapter promise for the rows of Tables and of pages."""
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 from sakuin.errors import Invalid
 from sakuin.language.model import Slot
+from sakuin.tables.entries import FieldType, conditions
 from sakuin.tables.nodes import Found, FoundChunk, PublishedNode
 from sakuin.tables.turbopuffer import ChunkStore
 
@@ -75,6 +77,51 @@ def test_the_best_term_of_a_slot_counts_and_not_their_number(store: ChunkStore) 
 def test_without_terms_the_engine_reads_the_text_itself(store: ChunkStore) -> None:
     store.upsert(NAMESPACE, [row(content="🐡 の話"), row(content="微分", index=1)])
     assert matching(store, text="🐡") == [row(content="🐡 の話").doc_id]
+
+
+FIELDS: dict[str, FieldType] = {"plan": "string", "tags": "list", "price": "number", "since": "date", "open": "boolean"}
+VALUES: list[dict[str, list[Any]]] = [
+    {"plan": ["free"], "tags": ["a", "日本語"], "price": [2.5], "since": [0.0], "open": [True]},
+    {"plan": ["pro"], "tags": ["b"], "price": [30], "since": [86400.0], "open": [False]},
+    {"price": [10**12]},
+]
+
+
+@pytest.mark.parametrize(
+    ("filter", "places"),
+    [
+        ({"plan": ["free", "pro"]}, {0, 1}),
+        ({"tags": ["日本語"]}, {0}),
+        ({"tags": ["free"]}, set()),
+        ({"price": {"min": 2.5, "max": 30}}, {0, 1}),
+        ({"price": {"min": 31}}, {2}),
+        ({"price": [30, 10**12]}, {1, 2}),
+        ({"since": {"max": "1970-01-01"}}, {0}),
+        ({"open": False}, {1}),
+        ({"open": True, "plan": "pro"}, set()),
+    ],
+)
+def test_both_legs_have_only_rows_that_pass_a_filter(
+    store: ChunkStore, filter: dict[str, Any], places: set[int]
+) -> None:
+    rows = [replace(row(index=place), attributes=values) for place, values in enumerate(VALUES)]
+    store.upsert(NAMESPACE, [*rows, row(index=3)])
+    needed = conditions(FIELDS, filter)
+    for leg in ({"vector": (1.0, 0.0, 0.0)}, {"slots": words("公式")}):
+        chunks = found(store, **leg, needed=needed).chunks
+        assert {each.doc_id for each in chunks} == {rows[place].doc_id for place in places}
+    assert store.have_terms(NAMESPACE, [("公式",)], scope=place(""), needed=needed) == [bool(places)]
+
+
+def test_rows_get_other_attributes_and_a_field_without_a_value_is_refused(store: ChunkStore) -> None:
+    store.upsert(NAMESPACE, [row()])
+    needed = conditions(FIELDS, {"price": 3})
+    with pytest.raises(Invalid):
+        found(store, vector=(1.0, 0.0, 0.0), needed=needed)
+    store.upsert(NAMESPACE, [replace(row(), attributes={"price": [3]})])
+    assert [each.doc_id for each in found(store, vector=(1.0, 0.0, 0.0), needed=needed).chunks] == [row().doc_id]
+    store.upsert(NAMESPACE, [row()])
+    assert found(store, vector=(1.0, 0.0, 0.0), needed=needed).chunks == ()
 
 
 def test_a_search_for_nothing_finds_nothing(store: ChunkStore) -> None:

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Literal
 from uuid import UUID
 
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, Field, StrictBool, StrictStr
 
 from sakuin.http.access import PUBLISHING, Caller, Records, Tables, member_routes
 from sakuin.http.errors import StrictRequest, may_fail
@@ -56,9 +56,12 @@ class Rotation(StrictRequest):
 
 
 class BindingChange(StrictRequest):
-    """The status of a Tool's binding."""
+    """The status of a Tool's binding, and the entries that the endpoint has."""
 
     status: Literal["enabled", "disabled"] = "enabled"
+    filter: dict[str, StrictStr | StrictBool | float] | None = Field(
+        default=None, description='Only entries with these values: {"tenant": 42}; {} for all. Agents cannot see it.'
+    )
 
 
 class EndpointsView(BaseModel):
@@ -154,9 +157,9 @@ def delete_endpoint(caller: Caller, records: Records, mcp_id: UUID) -> None:
 def bind_tool(
     caller: Caller, records: Records, mcp_id: UUID, tool_id: UUID, request: BindingChange | None = None
 ) -> McpEndpoint:
-    """Binds a Tool, or changes the status of its binding."""
-    status = (request or BindingChange()).status
-    return records.bind(caller, str(mcp_id), str(tool_id), status=status)
+    """Binds a Tool, or changes the status or the fixed filter of its binding."""
+    change = request or BindingChange()
+    return records.bind(caller, str(mcp_id), str(tool_id), status=change.status, fixed=change.filter)
 
 
 @router.delete("/mcps/{mcp_id}/tools/{tool_id}")

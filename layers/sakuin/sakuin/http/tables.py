@@ -1,6 +1,7 @@
 """The routes of Tables. A document is read from raw bytes: the JSON may be nested deeply or invalid Unicode."""
 
 from collections.abc import Sequence
+from dataclasses import asdict
 from typing import Annotated, Any, TypeVar
 from uuid import UUID
 
@@ -14,6 +15,7 @@ from sakuin.http.access import PUBLISHING, Caller, Records, Tables, member_route
 from sakuin.http.errors import StrictRequest, may_fail
 from sakuin.platform.s3 import UploadTarget
 from sakuin.tables.document import parsed_table, written_table
+from sakuin.tables.entries import EntryRules
 from sakuin.tables.model import Table
 
 
@@ -54,6 +56,7 @@ class NewUpload(StrictRequest):
     name: str
     size: int = Field(ge=1, description="Bytes of the document, exactly.")
     chunk_threshold_chars: int | None = Field(default=None, description="The length from which strings are indexed.")
+    entries: EntryRules | None = Field(default=None, description="What its entries are.")
 
 
 class NextUpload(StrictRequest):
@@ -77,6 +80,7 @@ class NewTable(StrictRequest):
     chunk_threshold_chars: StrictInt | None = Field(
         default=None, description="The length from which strings are indexed."
     )
+    entries: EntryRules | None = Field(default=None, description="What its entries are.")
 
 
 class NextDocument(StrictRequest):
@@ -87,14 +91,20 @@ class NextDocument(StrictRequest):
 
 
 class TableChange(StrictRequest):
-    """Another name, another threshold, operations on the document, or several of them."""
+    """Another name, threshold or kind of entries, operations on the document, or several of them."""
 
     name: StrictStr | None = None
     chunk_threshold_chars: StrictInt | None = Field(
         default=None, description="The length from which strings are indexed."
     )
+    entries: EntryRules | None = Field(default=None, description="What its entries are; null: it has none.")
     operations: list[Operation] = Field(default=[])
     expected_version: StrictInt | None = Field(default=None, description="409 if the Table has another version now.")
+
+    @property
+    def sets_properties(self) -> bool:
+        """Returns whether it sets more than the document."""
+        return not {None} >= {self.name, self.chunk_threshold_chars} or "entries" in self.model_fields_set
 
 
 _Request = TypeVar("_Request", bound=StrictRequest)
@@ -114,7 +124,7 @@ def read_request(request: type[_Request], body: bytes) -> _Request:
 def table_change(body: bytes) -> TableChange:
     """Reads a change of a Table."""
     change = read_request(TableChange, body)
-    if change.name is None and change.chunk_threshold_chars is None and not change.operations:
+    if not (change.sets_properties or change.operations):
         raise Invalid('Send {"operations": [{"op": "set", "path": "/a/b", "value": …}]}, or {"name": …}.')
     return change
 
@@ -132,13 +142,15 @@ def create_table(caller: Caller, tables: Tables, project_id: UUID, body: Raw) ->
     """Creates a Table. For a document over 4 MB use `/projects/{project_id}/tables/uploads`."""
     new = read_request(NewTable, body)
     threshold = new.chunk_threshold_chars
-    return tables.create(caller, str(project_id), name=new.name, document=new.data, chunk_threshold_chars=threshold)
+    return tables.create(
+        caller, str(project_id), name=new.name, document=new.data, chunk_threshold_chars=threshold, entries=new.entries
+    )
 
 
 @router.post("/projects/{project_id}/tables/uploads", status_code=201)
 def upload_new_table(caller: Caller, tables: Tables, project_id: UUID, request: NewUpload) -> UploadView:
     """Creates a Table and returns the URL for its document (`upload.url`), which is imported after the upload."""
-    return _upload(tables.announce(caller, str(project_id), **request.model_dump()))
+    return _upload(tables.announce(caller, str(project_id), **dict(request)))
 
 
 @router.get("/projects/{project_id}/tables")
@@ -172,13 +184,15 @@ def replace_table(caller: Caller, tables: Tables, table_id: UUID, body: Raw) -> 
     "/tables/{table_id}", dependencies=PUBLISHING, openapi_extra=body_of(TableChange), responses=may_fail(409)
 )
 def patch_table(caller: Caller, records: Records, tables: Tables, table_id: UUID, body: Raw) -> Table:
-    """Changes a document by JSON Pointer: all operations or none. Name and threshold are set separately."""
+    """Changes a document by JSON Pointer: all operations or none. Name, threshold, entries are set separately."""
     change = table_change(body)
     if change.operations:
         table = tables.patch(caller, str(table_id), change.operations, expected_version=change.expected_version)
-    if change.name is not None or change.chunk_threshold_chars is not None:
+    if change.sets_properties:
+        entries = asdict(change.entries) if change.entries else {} if "entries" in change.model_fields_set else None
+        threshold = change.chunk_threshold_chars
         table = records.change_table(
-            caller, str(table_id), name=change.name, chunk_threshold_chars=change.chunk_threshold_chars
+            caller, str(table_id), name=change.name, chunk_threshold_chars=threshold, entries=entries
         )
     return table
 

@@ -117,19 +117,25 @@ def bytes_of(answer: Answer, text_form: TextForm | None = None) -> int:
 
 
 def add_fitting(
-    answer: Answer, name: str, items: Sequence[Answer], *, optional: str = "", text_form: TextForm | None = None
+    answer: Answer,
+    name: str,
+    items: Sequence[Answer],
+    *,
+    optional: Collection[str] = (),
+    text_form: TextForm | None = None,
 ) -> int:
     """Adds to `answer[name]` as many whole items as fit, at least one; returns how many.
 
-    So that `LEAST_RESULTS` fit, their member `optional` is removed where necessary, from the last ones first.
+    So that `LEAST_RESULTS` fit, their members `optional` are removed where necessary, from the last ones first.
     """
     answer[name] = []
     room = ANSWER_BYTES - _CONTINUATION_BYTES - bytes_of(answer, text_form)
     # A comma in both forms.
     sizes = [bytes_of(item, text_form) + 2 for item in items]
     for place in reversed(range(min(LEAST_RESULTS, len(items)))):
-        if sum(sizes[:LEAST_RESULTS]) > room and optional in items[place]:
-            del items[place][optional]
+        if sum(sizes[:LEAST_RESULTS]) > room and (extra := items[place].keys() & set(optional)):
+            for member in extra:
+                del items[place][member]
             sizes[place] = bytes_of(items[place], text_form) + 2
     for item, size in zip(items, sizes, strict=True):
         room -= size

@@ -194,6 +194,7 @@ def _row(table_id: str, chunk: WantedChunk, words: IndexedWords, vectors: Sequen
         content=chunk.chunk_text,
         terms=repeated_terms(words.impacts),
         vectors=vectors,
+        attributes=chunk.attributes,
     )
 
 

@@ -11,11 +11,12 @@ from sakuin.platform.s3 import S3Bucket
 from sakuin.retrieval.index_version import TableCut
 from sakuin.tables.chunking import chunks
 from sakuin.tables.document import parsed_table
+from sakuin.tables.entries import NO_ENTRIES, EntryRules
 from sakuin.tables.json_pointer import is_within, pointer_hash
 from sakuin.tables.messages import TableQueues
 from sakuin.tables.model import SkippedNode
 from sakuin.tables.nodes import NodeVersion, PublishedNode, Scan, namespace
-from sakuin.tables.objects import surrounding_objects, titles_around
+from sakuin.tables.objects import attributes_of, surrounding_objects, titles_around
 from sakuin.tables.postgres import TableIndex
 from sakuin.tables.reconcile import compare_rows, complete_indexed, repair_rows
 from sakuin.tables.scan import LargeString, count_strings, found_strings, large_strings, problem_of
@@ -82,14 +83,15 @@ class IndexTable:
             self._compare(scan, table_id, name)
         try:
             document = self._document(scan)
-            strings, skipped = _strings(document, scan.scopes, scan.chunk_threshold, self.limits.string_chars)
+            rules = NO_ENTRIES if scan.entries is None else EntryRules.of(scan.entries)
+            strings, skipped = _strings(document, scan, rules, self.limits.string_chars)
             if (pieces := _check(strings, self.cut, self.limits)) != scan.chunks_count:
                 self.index.reserve_chunks(table_id, pieces)
         except (Invalid, OverLimit) as error:
             self.index.record_failure(table_id, scan.generation, coded("table.not_indexed", reason=str(error)))
             self.index.record_scan(table_id, scan.generation, nodes=skip + 1)
             return ScanResult("unreadable")
-        page, end = self._page(table_id, document, scan.scopes, strings, skip)
+        page, end = self._page(table_id, document, scan.scopes, rules, strings, skip)
         planned = 0
         if page:
             plan = self.index.plan_nodes(table_id, scan.generation, page)
@@ -106,10 +108,10 @@ class IndexTable:
             # Recorded last: if the worker ends before, the page is scanned again.
             self.index.record_scan(table_id, scan.generation, nodes=end)
             return ScanResult("page", end - skip, planned)
-        objects = list(surrounding_objects(document, (string.json_pointer for string in strings)))
+        objects = list(surrounding_objects(document, (string.json_pointer for string in strings), rules))
         self.index.record_objects(table_id, scan.generation, objects)
-        counts = count_strings(document, scan.scopes, threshold=scan.chunk_threshold)
-        totals = {scope: found_strings(count, scan.chunk_threshold) for scope, count in counts.items()}
+        counts = count_strings(document, scan.scopes, threshold=scan.chunk_threshold, rules=rules)
+        totals = {scope: found_strings(count, scan.chunk_threshold, rules, table_id) for scope, count in counts.items()}
         return self._finish(scan, table_id, name, strings, skipped, totals, planned)
 
     def _compare(self, scan: Scan, table_id: str, name: str) -> None:
@@ -126,15 +128,22 @@ class IndexTable:
         return parsed_table(scan.data) if scan.data is not None else None
 
     def _page(
-        self, table_id: str, document: object, scopes: Sequence[str], strings: Sequence[LargeString], skip: int
+        self,
+        table_id: str,
+        document: object,
+        scopes: Sequence[str],
+        rules: EntryRules,
+        strings: Sequence[LargeString],
+        skip: int,
     ) -> tuple[list[NodeVersion], int]:
         """Returns the next nodes to plan, and how many strings are scanned then. Complete nodes are skipped."""
         page: list[NodeVersion] = []
         count = 0
         for start in range(skip, len(strings), self.nodes_a_comparison):
             compared = strings[start : start + self.nodes_a_comparison]
-            titles = titles_around(document, compared, scopes)
-            nodes = [NodeVersion.of(string, title) for string, title in zip(compared, titles, strict=True)]
+            titles = titles_around(document, compared, scopes, rules)
+            attributes = attributes_of(document, compared, rules)
+            nodes = [NodeVersion.of(*each) for each in zip(compared, titles, attributes, strict=True)]
             for place in self.index.changed_nodes(table_id, nodes, limit=max(self.chunks_a_page + 1 - count, 1)):
                 if count >= self.chunks_a_page:
                     return page, start + place
@@ -199,14 +208,14 @@ def _check(strings: Sequence[LargeString], cut: TableCut, limits: Limits) -> int
 
 
 def _strings(
-    document: object, scopes: Sequence[str], threshold: int, longest: int
+    document: object, scan: Scan, rules: EntryRules, longest: int
 ) -> tuple[list[LargeString], list[SkippedNode]]:
     """Returns the large strings of all scopes, each once, and the nodes that cannot be indexed."""
     strings: dict[str, LargeString] = {}
     skipped: dict[str, SkippedNode] = {}
-    for scope in _outermost(scopes):
+    for scope in _outermost(scan.scopes):
         try:
-            for string in large_strings(document, scope, threshold=threshold):
+            for string in large_strings(document, scope, threshold=scan.chunk_threshold, rules=rules):
                 if isinstance(string, SkippedNode):
                     skipped[string.json_pointer] = string
                     continue

@@ -1,12 +1,13 @@
 """Projects, Tables, Tools and endpoints."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Annotated, Any, Literal
 
 from pydantic import WithJsonSchema
 
 from sakuin.platform.supabase.forms import Day, Id, Time
+from sakuin.tables.entries import NO_ENTRIES, Attributes, EntryRules, FieldType
 
 EventName = Literal[
     "ToolCreated", "ToolUpdated", "ToolDeleted", "TableUpdated", "TableDeleted", "ToolReady", "ToolFailed"
@@ -61,6 +62,7 @@ class Table:
     chunk_threshold_chars: int
     bytes: int
     chunks_count: int
+    entries: EntryRules | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +91,7 @@ _SEARCH_INDEX = {
     "type": "object",
     "description": "The progress of the index; more members describe what the scan found.",
     "properties": {
-        "state": {"enum": ["pending", "indexing", "ready", "error"]},
+        "state": {"enum": ["pending", "indexing", "updating", "ready", "empty", "error"]},
         "indexed_at": {"type": "string", "format": "date-time", "description": "Last complete."},
         "chunks_count": {"type": "integer"},
         "indexed_chunks_count": {"type": "integer"},
@@ -123,11 +125,12 @@ class Tool:
 
 @dataclass(frozen=True, slots=True)
 class Binding:
-    """A Tool at an endpoint."""
+    """A Tool at an endpoint, which has only entries with the values of `filter`."""
 
     tool_id: Id
     name: str
     status: Switch
+    filter: Mapping[str, Sequence[str | float | bool]] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,7 +167,10 @@ class OutboxEvent:
 
 @dataclass(frozen=True, slots=True)
 class BoundTool:
-    """A Search Tool of an endpoint. `index` is its `search_index`."""
+    """A Search Tool of an endpoint. `index` is its `search_index`, `entries` are those of its Table.
+
+    `fixed` has the attributes that entries must have at this endpoint.
+    """
 
     id: str
     project_id: str
@@ -173,6 +179,13 @@ class BoundTool:
     name: str
     description: str
     index: Mapping[str, Any]
+    entries: EntryRules = NO_ENTRIES
+    fixed: Attributes = field(default_factory=dict)
+
+    @property
+    def filters(self) -> Mapping[str, FieldType]:
+        """Returns the types of the fields by which an agent may filter."""
+        return {name: kind for name, kind in self.entries.filter.items() if name not in self.fixed}
 
     @property
     def state(self) -> str:

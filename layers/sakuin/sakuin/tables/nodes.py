@@ -3,10 +3,11 @@
 import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from sakuin.errors import Invalid
 from sakuin.platform.embedding import Vector
+from sakuin.tables.entries import Attributes
 from sakuin.tables.json_pointer import pointer_hash
 from sakuin.tables.scan import LargeString, content_hash
 
@@ -51,6 +52,7 @@ class Scan:
     this page was scanned before). Then the other fields are empty. Either `data` (JSON text) or `data_key` is set.
     `scopes` are the json_paths of the enabled Tools. Strings of at least `chunk_threshold` code points are
     indexed. `check_store`: the records have to be compared with the store. `chunks_count`: what the last scan found.
+    `entries` is the stored form of `EntryRules`; None: the Table has none.
     """
 
     decision: Literal["scan", "gone", "empty", "superseded"]
@@ -62,6 +64,7 @@ class Scan:
     chunk_threshold: int = 0
     chunks_count: int = 0
     check_store: bool = False
+    entries: Mapping[str, Any] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,18 +77,23 @@ class Plan:
 
 @dataclass(frozen=True, slots=True)
 class NodeVersion:
-    """One version of a large string with its chunks; none before it is cut. `title`: what its object says of it."""
+    """One version of a large string with its chunks; none before it is cut. `title`: what its object says of it.
+
+    `attributes` are those of its entry; None outside of entries.
+    """
 
     pointer_hash: str
     json_pointer: str
     content_hash: str
     title: str
+    attributes: Attributes | None = None
     chunks: "tuple[ChunkText, ...]" = ()
 
     @classmethod
-    def of(cls, string: LargeString, title: str) -> "NodeVersion":
+    def of(cls, string: LargeString, title: str, attributes: Attributes | None = None) -> "NodeVersion":
         """Returns the version of a string, not cut."""
-        return cls(pointer_hash(string.json_pointer), string.json_pointer, content_hash(string.text), title)
+        pointer = string.json_pointer
+        return cls(pointer_hash(pointer), pointer, content_hash(string.text), title, attributes)
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,6 +108,7 @@ class WantedChunk:
     title: str
     generation: int
     counts_terms: bool
+    attributes: Attributes | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,6 +209,7 @@ class StoredChunkRow:
     content: str
     terms: tuple[str, ...]
     vectors: Sequence[Vector]
+    attributes: Attributes | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,6 +13,7 @@ from sakuin.platform.embedding import Vector
 from sakuin.platform.supabase.client import Client, add_vectors, answer, call
 from sakuin.retrieval.index_version import ANALYZER, TableIndexVersion
 from sakuin.retrieval.ranking import Frequencies
+from sakuin.tables.entries import Attributes, Condition, valid_rules
 from sakuin.tables.model import BoundTool, Endpoint, FullChunk, SkippedNode
 from sakuin.tables.nodes import (
     Completion,
@@ -82,8 +83,9 @@ class TableIndex:
     def changed_nodes(self, table_id: str, nodes: Sequence[NodeVersion], *, limit: int) -> Sequence[int]:
         """Returns the indexes of the first `limit` of these nodes that are not complete.
 
-        A node is complete if all chunks of this content and title are stored and its older rows are swept.
+        A node is complete if all chunks of this content, title and attributes are stored and its older rows are swept.
         """
+        attributes = [node.attributes for node in nodes]
         places: list[int] = self._of_table(
             table_id,
             "changed_nodes",
@@ -91,6 +93,7 @@ class TableIndex:
             p_pointer_hashes=[node.pointer_hash for node in nodes],
             p_content_hashes=[node.content_hash for node in nodes],
             p_titles=[node.title for node in nodes],
+            p_attributes=None if attributes.count(None) == len(attributes) else attributes,
         )
         return [place - 1 for place in places]
 
@@ -381,19 +384,39 @@ class ToolSearch:
         return (Frequencies(row["total"], row["chunks"]), row["sample"]) if row else (Frequencies(0, {}), ())
 
     def current_chunks(
-        self, mcp_id: str, tool_id: str, doc_ids: Sequence[str], *, limit: int
+        self, mcp_id: str, tool_id: str, doc_ids: Sequence[str], *, limit: int, needed: Sequence[Condition] = ()
     ) -> Mapping[str, FullChunk]:
-        """Returns by doc id the first `limit` chunks that are current, in scope, and allowed at this endpoint now."""
+        """Returns by doc id the first `limit` chunks that are current, in scope, and allowed at this endpoint now.
+
+        Only those that pass all conditions: the store may have older attributes.
+        """
         if not doc_ids:
             return {}
         rows = self._of_tool("current_chunks", mcp_id, tool_id, p_limit=limit, p_doc_ids=list(doc_ids))
-        return {row["turbopuffer_doc_id"]: FullChunk(**row) for row in rows}
+        attributes = {row["turbopuffer_doc_id"]: row.pop("attributes", None) for row in rows}
+        chunks = {row["turbopuffer_doc_id"]: FullChunk(**row) for row in rows}
+        return {id: chunk for id, chunk in chunks.items() if all(each.passes(attributes[id]) for each in needed)}
+
+    def entry_values(self, mcp_id: str, tool_id: str) -> Mapping[str, Mapping[str, Any]]:
+        """Returns the values of filters at an endpoint: by field the 51 most frequent `values`, `min` and `max`."""
+        values: Mapping[str, Mapping[str, Any]] = call(
+            self.client, "entry_values", {"p_mcp": mcp_id, "p_tool": tool_id}
+        )
+        return values
 
     def objects(self, mcp_id: str, tool_id: str, pointer_hashes: Collection[str]) -> Mapping[str, dict[str, Any]]:
         """Returns by pointer the fields of the objects at these places that are in the scope of the Tool."""
-        arguments = {"p_mcp": mcp_id, "p_tool": tool_id, "p_pointer_hashes": sorted(pointer_hashes)}
-        rows = call(self.client, "objects_in_scope", arguments) if pointer_hashes else []
+        rows = self._objects(mcp_id, tool_id, pointer_hashes)
         return {row["json_pointer"]: json.loads(row["fields"]) for row in rows}
+
+    def attributes(self, mcp_id: str, tool_id: str, pointer_hashes: Collection[str]) -> Sequence[Attributes]:
+        """Returns the attributes of the entries at these places that are in the scope of the Tool."""
+        return [row["attributes"] or {} for row in self._objects(mcp_id, tool_id, pointer_hashes)]
+
+    def _objects(self, mcp_id: str, tool_id: str, pointer_hashes: Collection[str]) -> Sequence[dict[str, Any]]:
+        arguments = {"p_mcp": mcp_id, "p_tool": tool_id, "p_pointer_hashes": sorted(pointer_hashes)}
+        rows: Sequence[dict[str, Any]] = call(self.client, "objects_in_scope", arguments) if pointer_hashes else []
+        return rows
 
     def _of_tool(self, function: str, mcp_id: str, tool_id: str, **arguments: Any) -> Any:
         """Returns the answer of a SQL function about a Tool of an endpoint, in this index version."""
@@ -420,6 +443,8 @@ def _bound(row: Mapping[str, Any]) -> BoundTool:
         name=row["name"],
         description=row["description"],
         index=restored(row["metadata"].get("search_index", {})),
+        entries=valid_rules(row["entries"]),
+        fixed=row["fixed"],
     )
 
 

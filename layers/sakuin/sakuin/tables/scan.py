@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from sakuin.errors import NotFound
+from sakuin.tables.entries import NO_ENTRIES, EntryRules
 from sakuin.tables.json_pointer import escaped, resolve
 from sakuin.tables.model import SkippedNode
 from sakuin.texts.catalogue import coded, stored
@@ -25,8 +26,12 @@ class LargeString:
     text: str
 
 
-def large_strings(document: object, scope: str, *, threshold: int) -> Iterator[LargeString | SkippedNode]:
+def large_strings(
+    document: object, scope: str, *, threshold: int, rules: EntryRules = NO_ENTRIES
+) -> Iterator[LargeString | SkippedNode]:
     """Yields every string of at least `threshold` code points at or below `scope`, in document order.
+
+    In entries, `rules` say which strings, of whatever length.
 
     A part whose pointer exceeds `LONGEST_POINTER` is skipped: not scanned, its pointer cut. A scope that does not
     exist raises `NotFound` at the first item.
@@ -37,7 +42,7 @@ def large_strings(document: object, scope: str, *, threshold: int) -> Iterator[L
         pointer, node = next(levels[-1], (None, None))
         if pointer is None:
             levels.pop()
-        elif not isinstance(node, dict | list | str) or (isinstance(node, str) and len(node) < threshold):
+        elif not isinstance(node, dict | list | str) or _is_short(pointer, node, threshold, rules):
             continue
         elif len(pointer) > LONGEST_POINTER:
             yield SkippedNode(pointer[:200], coded("table.long_pointer", count=len(pointer), most=LONGEST_POINTER))
@@ -45,6 +50,10 @@ def large_strings(document: object, scope: str, *, threshold: int) -> Iterator[L
             yield LargeString(pointer, node)
         else:
             levels.append(_children(pointer, node))
+
+
+def _is_short(pointer: str, node: object, threshold: int, rules: EntryRules) -> bool:
+    return isinstance(node, str) and len(node) < rules.least(pointer, threshold)
 
 
 def _children(pointer: str, node: dict[str, object] | list[object]) -> Iterator[tuple[str, object]]:
@@ -65,9 +74,9 @@ class StringCount:
     longest: int = 0
     missing: str | None = None
 
-    def add(self, text: str, threshold: int) -> None:
+    def add(self, text: str, least: float) -> None:
         self.strings += 1
-        self.large += len(text) >= threshold
+        self.large += len(text) >= least
         self.longest = max(self.longest, len(text))
 
     def merge(self, inner: "StringCount") -> None:
@@ -76,7 +85,9 @@ class StringCount:
         self.longest = max(self.longest, inner.longest)
 
 
-def count_strings(document: object, scopes: Collection[str], *, threshold: int) -> Mapping[str, StringCount]:
+def count_strings(
+    document: object, scopes: Collection[str], *, threshold: int, rules: EntryRules = NO_ENTRIES
+) -> Mapping[str, StringCount]:
     """Returns the counts by scope. A scope that does not exist has no strings. Keys are no strings."""
     counts = {scope: StringCount() for scope in scopes}
     inside: dict[int, StringCount] = {}
@@ -87,19 +98,18 @@ def count_strings(document: object, scopes: Collection[str], *, threshold: int) 
             count.missing = str(error)
             continue
         if isinstance(node, str):
-            count.add(node, threshold)
+            count.add(node, rules.least(scope, threshold))
         # A document is a tree: each object and list has one place.
         inside[id(node)] = count
     # Each string is counted once, in its innermost scope: scopes may be nested as deep as the document.
-    levels: list[tuple[Iterator[object], StringCount]] = [(iter([document]), StringCount())]
+    levels: list[tuple[Iterator[tuple[str, object]], StringCount]] = [(iter([("", document)]), StringCount())]
     while levels:
         nodes, count = levels[-1]
-        for node in nodes:
+        for pointer, node in nodes:
             if isinstance(node, str):
-                count.add(node, threshold)
+                count.add(node, rules.least(pointer, threshold))
             elif isinstance(node, dict | list):
-                children = iter(node.values() if isinstance(node, dict) else node)
-                levels.append((children, inside.get(id(node), count)))
+                levels.append((_children(pointer[:LONGEST_POINTER], node), inside.get(id(node), count)))
                 break
         else:
             levels.pop()
@@ -108,7 +118,7 @@ def count_strings(document: object, scopes: Collection[str], *, threshold: int) 
     return counts
 
 
-def found_strings(count: StringCount, threshold: int) -> dict[str, Any]:
+def found_strings(count: StringCount, threshold: int, rules: EntryRules, table_id: str) -> dict[str, Any]:
     """Returns what the scan found for a Tool: its status is `error` with the reason `missing`, if that is not None.
 
     `warning` is None if there is something.
@@ -117,15 +127,16 @@ def found_strings(count: StringCount, threshold: int) -> dict[str, Any]:
         "strings_count": count.strings,
         "large_strings_count": count.large,
         "chunk_threshold_chars": threshold,
-        "warning": None if count.large else stored(_warning(count, threshold)),
+        "entries": rules.pattern,
+        "warning": None if count.large else stored(_warning(count, threshold, table_id)),
         "missing": stored(count.missing),
     }
 
 
-def _warning(count: StringCount, threshold: int) -> str:
+def _warning(count: StringCount, threshold: int, table_id: str) -> str:
     if not count.strings:
         return coded("table.no_string")
-    return coded("table.all_short", count=count.strings, least=threshold, longest=count.longest)
+    return coded("table.all_short", count=count.strings, least=threshold, longest=count.longest, table=table_id)
 
 
 def problem_of(text: str) -> str | None:

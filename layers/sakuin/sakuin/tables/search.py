@@ -6,6 +6,7 @@ from dataclasses import asdict, dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol
 
+from sakuin.errors import Invalid, Unavailable
 from sakuin.language.impacts import impacts_in_chunk
 from sakuin.language.model import AnalyzedQuery, Specific
 from sakuin.language.questions.query_analysis import analyze_query, lexicon_lookup
@@ -16,9 +17,10 @@ from sakuin.retrieval.proximity import COMPARED, ComparedText, ranked_by_texts
 from sakuin.retrieval.ranking import Candidate, Ranked, WordMatch, known_share, rank, shown, unrelated, word_matches
 from sakuin.retrieval.vectors import SearchMode, question_vectors
 from sakuin.retrieval.weights import SAMPLE, Weights
+from sakuin.tables.entries import Condition, check_known, conditions, fixed_conditions, found_elsewhere
 from sakuin.tables.json_pointer import is_within, pointer_hash, relative
 from sakuin.tables.model import BoundTool, FullChunk
-from sakuin.tables.nodes import FoundChunk, namespace
+from sakuin.tables.nodes import Found, FoundChunk, namespace
 from sakuin.tables.postgres import ToolSearch
 
 if TYPE_CHECKING:
@@ -43,7 +45,8 @@ class TableHit:
 class TableAnswer:
     """The best hits, and the state of the Tool's index.
 
-    `no_good_match`: the answer is probably not among the hits, which are the nearest.
+    `no_good_match`: the answer is probably not among the hits, which are the nearest. `hint` then says which values of
+    a filter have some.
 
     `degraded` names what was unavailable for the search.
     """
@@ -53,6 +56,7 @@ class TableAnswer:
     results: tuple[TableHit, ...]
     no_good_match: bool = False
     degraded: str | None = None
+    hint: str | None = None
 
     def missing_from(self, text: str) -> tuple[str, ...]:
         """Returns the specifics of the question that a text lacks."""
@@ -61,7 +65,7 @@ class TableAnswer:
     def as_json(self) -> dict[str, Any]:
         """Returns the answer for agents."""
         question = self.understood
-        optional = {"understood_as": question.understood_as, "degraded": self.degraded}
+        optional = {"understood_as": question.understood_as, "degraded": self.degraded, "hint": self.hint}
         return {
             "query": question.query,
             "index": self.index,
@@ -127,23 +131,59 @@ class SearchTable:
         """Returns the records of Tools and their Tables."""
         return self.tables(None).records
 
-    def __call__(self, mcp_id: str, tool: BoundTool, query: str, *, top_k: int) -> TableAnswer:
-        """Returns the best `top_k` chunks by falling similarity; at most three if even the best is not good enough."""
-        question = self._ranked(mcp_id, tool, query, limit=max(top_k, COMPARED))
+    def __call__(
+        self, mcp_id: str, tool: BoundTool, query: str, *, top_k: int, filter: Mapping[str, Any] | None = None
+    ) -> TableAnswer:
+        """Returns the best `top_k` chunks by falling similarity; at most three if even the best is not good enough.
+
+        Of an entry it is the best chunk. All pass `filter`, which is as an agent writes it.
+        """
+        needed = conditions(tool.filters, filter)
+        question, best = self._best(mcp_id, tool, query, top_k, needed)
         is_weak = question.is_refused
-        results = shown(question.candidates[:top_k], is_weak=is_weak)
+        results = shown(best, is_weak=is_weak)
         return TableAnswer(
             question.understood.with_results(each.ranked.words.matched for each in results),
             {"state": tool.state, "indexed_at": tool.index.get("indexed_at")},
             tuple(map(_hit, results)),
             no_good_match=is_weak,
             degraded=question.degraded,
+            hint=self._hint(mcp_id, tool, query, top_k, needed) if is_weak and needed else None,
         )
+
+    def _best(
+        self, mcp_id: str, tool: BoundTool, query: str, top_k: int, needed: Sequence[Condition]
+    ) -> tuple[TableExplanation, list[TableCandidate]]:
+        """Returns how a question is answered with these conditions, and the best chunks, one of each entry."""
+        limit = 2 * DEPTH if tool.entries.pattern else max(top_k, COMPARED)
+        question = self._ranked(mcp_id, tool, query, limit=limit, needed=needed)
+        places: dict[str, TableCandidate] = {}
+        for candidate in question.candidates:
+            pointer = candidate.chunk.json_pointer
+            entry = tool.entries.entry_of(pointer)
+            places.setdefault(f"{pointer}#{candidate.chunk.chunk_index}" if entry is None else entry, candidate)
+        return question, list(places.values())[:top_k]
+
+    def _hint(self, mcp_id: str, tool: BoundTool, query: str, top_k: int, needed: Sequence[Condition]) -> str | None:
+        """Returns with which values there are good results, if any. An unknown value raises `Invalid`."""
+        records = self.records
+        values = records.entry_values(mcp_id, tool.id)
+        for condition in needed:
+            check_known(condition, values.get(condition.field, {}))
+        question, best = self._best(mcp_id, tool, query, top_k, ())
+        if question.is_refused:
+            return None
+        places = [tool.entries.entry_of(each.chunk.json_pointer) for each in shown(best, is_weak=False)]
+        attributes = records.attributes(mcp_id, tool.id, {pointer_hash(place) for place in places if place})
+        return found_elsewhere(needed, attributes)
 
     def absent_from_scope(self, tool: BoundTool, specifics: Sequence[Specific]) -> tuple[str, ...]:
         """Returns the specifics of a question, as typed, that no chunk in the Tool's scope has."""
         name = namespace(tool.project_id, tool.table_id, self.tables(None).suffix)
-        return absent(specifics, partial(self.store.have_terms, name, scope=pointer_hash(tool.json_path)))
+        if (fixed := fixed_conditions(tool.entries, tool.fixed)) is None:
+            return tuple(each.text for each in specifics)
+        have_terms = partial(self.store.have_terms, name, scope=pointer_hash(tool.json_path), needed=fixed)
+        return absent(specifics, have_terms)
 
     def explanation(
         self,
@@ -180,8 +220,12 @@ class SearchTable:
         mode: SearchMode = "both",
         without: Set[str] = frozenset(),
         scope: str | None = None,
+        needed: Sequence[Condition] = (),
     ) -> TableExplanation:
-        """Ranks the chunks of the Tool, or of `scope` in it, and returns the best `limit` that are current."""
+        """Ranks the chunks of the Tool, or of `scope` in it, and returns the best `limit` that are current.
+
+        All pass the conditions `needed` and those that the endpoint fixes.
+        """
         tables = self.tables(None)
         entries = tables.records.known_words(mcp_id, tool.id, query, lexicon_lookup(query))
         if (live := self.tables(entries.live)) is not tables:
@@ -193,7 +237,8 @@ class SearchTable:
         terms = {term for slot in slots for term in slot.terms}
         sample_size = SAMPLE if vector is not None else 0
         frequencies, sample = tables.records.term_frequencies(mcp_id, tool.id, terms, sample=sample_size)
-        evidence = self.store.search(
+        search = partial(
+            self.store.search,
             namespace(tool.project_id, tool.table_id, tables.suffix),
             vector=vector,
             slots=slots,
@@ -202,6 +247,7 @@ class SearchTable:
             depth=DEPTH,
             sample=sample,
         )
+        evidence = _passing(search, tool, needed)
         candidates = [_candidate(each) for each in evidence.chunks]
         if question.slots:
             words = word_matches(slots, frequencies, candidates)
@@ -219,7 +265,8 @@ class SearchTable:
             scale = replace(scale, least=math.inf)
         ranked = partial(rank, others=baseline, weights=weights, scale=scale)
         first = ranked(candidates, words)
-        current = tables.records.current_chunks(mcp_id, tool.id, [each.id for each in first], limit=limit)
+        ids = [each.id for each in first]
+        current = tables.records.current_chunks(mcp_id, tool.id, ids, limit=limit, needed=needed)
         rows = {each.doc_id: each for each in evidence.chunks}
         compared = [each for each in first if each.id in current][:COMPARED]
         texts = {each.id: ComparedText(current[each.id].chunk_text) for each in compared}
@@ -237,6 +284,22 @@ class TableSearches(Protocol):
 
     def table_search(self, version: str | None = None) -> SearchTable:
         """Returns the search of the live or the named index version. Raises `NotFound` if there is none."""
+
+
+def _passing(search: Callable[..., Found], tool: BoundTool, needed: Sequence[Condition]) -> Found:
+    """Searches what passes the conditions and the fixed filter of a Tool."""
+    fixed = fixed_conditions(tool.entries, tool.fixed)
+    if fixed is None:
+        return Found()
+    try:
+        return search(needed=[*needed, *fixed])
+    except Invalid as error:
+        # No row has a value of a field yet, so that the store does not know its attribute.
+        if not (needed or fixed):
+            raise
+        if tool.state not in ("ready", "empty"):
+            raise Unavailable("The filters of this tool are being updated") from error
+        return Found()
 
 
 def _candidate(found: FoundChunk) -> Candidate:

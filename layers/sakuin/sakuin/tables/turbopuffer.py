@@ -27,6 +27,7 @@ from sakuin.platform.turbopuffer.documents import (
     terms_schema,
     words_leg,
 )
+from sakuin.tables.entries import Condition, store_filters, value_numbers, value_tokens
 from sakuin.tables.nodes import Found, FoundChunk, PublishedNode, StoredChunkRow
 
 # A batch has fewer nodes, and each write takes a second of its namespace.
@@ -45,6 +46,8 @@ ATTRIBUTES: dict[str, AttributeSchemaParam] = {
     "ancestors": {"type": "[]string", "filterable": True},
     "content_hash": {"type": "string", "filterable": True},
     "chunk_index": {"type": "int", "filterable": True},
+    # Texts and truth values of filters; a number has an attribute of its own.
+    "values": {"type": "[]string", "filterable": True},
 }
 
 
@@ -58,7 +61,10 @@ class ChunkStore(TurbopufferRows):
         The rows are durable on return. Each request is atomic, but many rows take several requests. Ids over 64 bytes,
         vectors of other dimensions than the stored ones, and text that is not Unicode raise `Invalid`.
         """
-        self.write(namespace, [searched_row(row) for row in rows], ATTRIBUTES)
+        numbers: dict[str, AttributeSchemaParam] = {
+            name: {"type": "float", "filterable": True} for row in rows for name in value_numbers(row.attributes)
+        }
+        self.write(namespace, [searched_row(row) for row in rows], {**ATTRIBUTES, **numbers})
 
     def search(
         self,
@@ -70,17 +76,18 @@ class ChunkStore(TurbopufferRows):
         scope: str,
         depth: int,
         sample: Sequence[str] = (),
+        needed: Sequence[Condition] = (),
     ) -> Found:
         """Returns the `depth` nearest and the `depth` matching rows below `scope` (a pointer hash), the nearest first.
 
         The rank of a matching row is by the sum over `slots` of the best term of each slot by BM25. Without
         slots it is by the BM25 of the engine's own words in `text`. A text that is too long is cut. Without `vector`
         there are no nearest rows and no cosines. `sample` are doc ids, in any scope; unknown ones are left out. A
-        namespace that does not exist has no rows.
+        namespace that does not exist has no rows. Both legs have only rows that pass the conditions `needed`.
         """
         sent = None if vector is None else list(vector)
         words = words_leg([slot.terms for slot in slots], text)
-        below = ("ancestors", "Contains", scope)
+        below = _below(scope, needed)
         legs = {"nearest": nearest_leg(sent, below, depth), "matching": words and leg(words, below, depth)}
         try:
             rankings = self.answers(namespace, legs)
@@ -97,9 +104,11 @@ class ChunkStore(TurbopufferRows):
             chunks.append(FoundChunk(id, by_vector.get(id), by_words.get(id), ranked.cosines.get(id), counts, total))
         return Found(tuple(chunks), tuple(map(cosine, ranked.sample)))
 
-    def have_terms(self, namespace: str, terms: Sequence[Sequence[str]], *, scope: str) -> list[bool]:
+    def have_terms(
+        self, namespace: str, terms: Sequence[Sequence[str]], *, scope: str, needed: Sequence[Condition] = ()
+    ) -> list[bool]:
         """Returns for each list of terms whether a row below `scope` has all: it would be among the best for these."""
-        below = ("ancestors", "Contains", scope)
+        below = _below(scope, needed)
         words = {str(place): words_leg([(term,) for term in each], "") for place, each in enumerate(terms)}
         legs = {
             name: rank_by and leg(rank_by, below, _BEST_FOR_TERMS) | {"include_attributes": ["term_counts"]}
@@ -138,6 +147,8 @@ def searched_row(row: StoredChunkRow) -> SearchedRow:
             "ancestors": list(row.ancestors),
             "content_hash": row.content_hash,
             "chunk_index": row.chunk_index,
+            "values": value_tokens(row.attributes),
+            **value_numbers(row.attributes),
         },
         texts={
             "content": row.content,
@@ -146,6 +157,12 @@ def searched_row(row: StoredChunkRow) -> SearchedRow:
             "json_pointer": row.json_pointer,
         },
     )
+
+
+def _below(scope: str, needed: Sequence[Condition]) -> tuple[Any, ...]:
+    """Returns the filter for the rows below a node that pass the conditions."""
+    below = ("ancestors", "Contains", scope)
+    return ("And", [below, *store_filters(needed)]) if needed else below
 
 
 def _obsolete(node: PublishedNode) -> tuple[Any, ...]:

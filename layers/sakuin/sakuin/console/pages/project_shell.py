@@ -17,7 +17,7 @@ Record = TypeVar("Record", Project, Table, Tool, McpEndpoint)
 # Takes a visit and the ids in the path.
 Answer = Callable[..., Response]
 # The classes of the style sheet.
-_KINDS = {"pending": "busy", "indexing": "busy", "ready": "good", "error": "bad"}
+_KINDS = {"pending": "busy", "indexing": "busy", "updating": "busy", "ready": "good", "empty": "bad", "error": "bad"}
 _SHOWN_NODES = 100
 
 

@@ -107,7 +107,7 @@ def search_knowledge(library: SearchedLibrary, wanted: SearchArguments) -> Answe
         results = _results(
             read, hits[start:], words, max_tokens=wanted.max_tokens and wanted.max_tokens - _tokens(answer)
         )
-    shown = start + add_fitting(answer, "results", results, optional="content")
+    shown = start + add_fitting(answer, "results", results, optional=("content",))
     for part, each in zip(answer.get("queries", ()), found, strict=False):
         own = {hit.id for hit in each.results}
         part["results"] = [place for place, hit in enumerate(hits[start:shown], 1) if hit.id in own]

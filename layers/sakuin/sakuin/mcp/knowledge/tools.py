@@ -41,7 +41,6 @@ from sakuin.mcp.knowledge import schemas
 from sakuin.mcp.knowledge.reading import find_text, get_chunk_by_id, list_concepts, list_materials, read_page
 from sakuin.mcp.knowledge.search import answers_of, search_knowledge
 from sakuin.mcp.knowledge.texts import as_markdown
-from sakuin.mcp.schemas import COUNTS, READ_ONLY, Schema
 from sakuin.platform.telemetry import NO_METER, Meter
 
 # ChatGPT reads what it needs with `fetch`.
@@ -153,8 +152,8 @@ def _tool(
     description: str,
     arguments: type[BaseModel],
     run: Callable[[KnowledgeTools, Any], Answer],
-    annotations: ToolAnnotations = READ_ONLY,
-    output: Schema | None = None,
+    annotations: ToolAnnotations = schemas.READ_ONLY,
+    output: schemas.Schema | None = None,
 ) -> _Tool:
     shown = Tool(
         name=name,
@@ -209,7 +208,9 @@ _TOOLS = (
 )
 
 _FEEDBACK = (
-    _tool("give_feedback", "Say whether a result answered", schemas.FEEDBACK, FeedbackArguments, _feedback, COUNTS),
+    _tool(
+        "give_feedback", "Say whether a result answered", schemas.FEEDBACK, FeedbackArguments, _feedback, schemas.COUNTS
+    ),
 )
 
 _CHATGPT_TOOLS = (

@@ -1,7 +1,7 @@
 """The functions in Postgres for projects, Tables, Tools and endpoints."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from sakuin.errors import Invalid
@@ -9,6 +9,7 @@ from sakuin.language.synonyms import Group, stored_groups
 from sakuin.platform.keys import hash_of_key, new_key
 from sakuin.platform.supabase.client import Client, call
 from sakuin.retrieval.index_version import ANALYZER
+from sakuin.tables.entries import EntryRules, fixed_filter, valid_rules
 from sakuin.tables.model import (
     Binding,
     McpEndpoint,
@@ -82,7 +83,14 @@ class ProjectRecords:
         self._call(user, "replace_synonyms", p_project=project_id, **arguments)
 
     def create_table(
-        self, user: User | None, project_id: str, *, name: str, data: str | None, chunk_threshold_chars: int | None
+        self,
+        user: User | None,
+        project_id: str,
+        *,
+        name: str,
+        data: str | None,
+        chunk_threshold_chars: int | None,
+        entries: EntryRules | None = None,
     ) -> Table:
         """Creates a Table with `data` (JSON text), version 1; or with None, version 0, for a later upload.
 
@@ -93,6 +101,7 @@ class ProjectRecords:
             "p_name": name,
             "p_data": data,
             "p_chunk_threshold": chunk_threshold_chars,
+            "p_entries": entries and asdict(entries),
         }
         return _table(self._call(user, "create_table", **arguments))
 
@@ -110,16 +119,21 @@ class ProjectRecords:
 
     def replace_table(self, user: User | None, table_id: str, *, data: str, expected_version: int | None) -> Table:
         """Replaces the document. Raises `Conflict` if the Table has another version than expected (None: any)."""
-        return Table(
-            **self._call(user, "replace_table", p_table=table_id, p_data=data, p_expected_version=expected_version)
-        )
+        arguments = {"p_table": table_id, "p_data": data, "p_expected_version": expected_version}
+        return _table(self._call(user, "replace_table", **arguments))
 
     def change_table(
-        self, user: User | None, table_id: str, *, name: str | None, chunk_threshold_chars: int | None
+        self,
+        user: User | None,
+        table_id: str,
+        *,
+        name: str | None,
+        chunk_threshold_chars: int | None,
+        entries: Mapping[str, Any] | None = None,
     ) -> Table:
-        """Changes the fields that are not None. Only another threshold starts a scan."""
+        """Changes the fields that are not None. Another threshold, or other `entries` ({}: none), start a scan."""
         arguments = {"p_table": table_id, "p_name": name, "p_chunk_threshold": chunk_threshold_chars}
-        return _table(self._call(user, "change_table", **arguments))
+        return _table(self._call(user, "change_table", **arguments, p_entries=entries))
 
     def delete_table(self, user: User | None, table_id: str) -> None:
         self._call(user, "delete_table", p_table=table_id)
@@ -195,9 +209,25 @@ class ProjectRecords:
     def endpoints(self, user: User | None, project_id: str) -> Sequence[McpEndpoint]:
         return [_endpoint(row) for row in self._call(user, "list_mcps", p_project=project_id)]
 
-    def bind(self, user: User | None, mcp_id: str, tool_id: str, *, status: Switch = "enabled") -> McpEndpoint:
-        """Binds a Tool of the same project, or changes the status. Raises `Conflict` if its name is in use."""
-        return _endpoint(self._call(user, "bind_tool", p_mcp=mcp_id, p_tool=tool_id, p_status=status))
+    def bind(
+        self,
+        user: User | None,
+        mcp_id: str,
+        tool_id: str,
+        *,
+        status: Switch = "enabled",
+        fixed: Mapping[str, Any] | None = None,
+    ) -> McpEndpoint:
+        """Binds a Tool of the same project, or changes the status. Raises `Conflict` if its name is in use.
+
+        `fixed` has one value for each of some filter fields of the Table, which its entries must have; {}: no filter,
+        None: the one it has.
+        """
+        if fixed:
+            entries = self.table(user, self.tool(user, tool_id).table_id).entries
+            fixed = fixed_filter(entries.filter if entries else {}, fixed)
+        arguments = {"p_mcp": mcp_id, "p_tool": tool_id, "p_status": status, "p_filter": fixed}
+        return _endpoint(self._call(user, "bind_tool", **arguments))
 
     def unbind(self, user: User | None, mcp_id: str, tool_id: str) -> McpEndpoint:
         """Removes a binding. Raises `NotFound` if there is none."""
@@ -227,7 +257,12 @@ class ProjectRecords:
 
 
 def _table(row: dict[str, Any]) -> Table:
-    return Table(**{**row, "import_error": restored(row["import_error"])})
+    return Table(**{**row, "import_error": restored(row["import_error"]), "entries": _entries(row)})
+
+
+def _entries(row: dict[str, Any]) -> EntryRules | None:
+    rules = valid_rules(row["entries"])
+    return rules if rules.pattern else None
 
 
 def _tool(row: dict[str, Any]) -> Tool:

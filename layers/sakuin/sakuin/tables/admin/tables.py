@@ -12,6 +12,7 @@ from sakuin.platform.s3 import BucketObject, S3Bucket, UploadTarget
 from sakuin.platform.supabase.client import Client, call
 from sakuin.tables.admin.postgres import ProjectRecords
 from sakuin.tables.document import parsed_table, patched, written_body, written_table
+from sakuin.tables.entries import EntryRules
 from sakuin.tables.json_pointer import resolve
 from sakuin.tables.model import StoredTable, Table, Tool, User
 from sakuin.texts.catalogue import coded
@@ -39,11 +40,18 @@ class TableAdmin:
     limits: Limits = field(default_factory=Limits)
 
     def create(
-        self, user: User | None, project_id: str, *, name: str, document: object, chunk_threshold_chars: int | None
+        self,
+        user: User | None,
+        project_id: str,
+        *,
+        name: str,
+        document: object,
+        chunk_threshold_chars: int | None,
+        entries: EntryRules | None = None,
     ) -> Table:
         data = self._text(document)
         return self.records.create_table(
-            user, project_id, name=name, data=data, chunk_threshold_chars=chunk_threshold_chars
+            user, project_id, name=name, data=data, chunk_threshold_chars=chunk_threshold_chars, entries=entries
         )
 
     def node(self, user: User | None, table_id: str, pointer: str) -> object:
@@ -85,12 +93,19 @@ class TableAdmin:
         )
 
     def announce(
-        self, user: User | None, project_id: str, *, name: str, size: int, chunk_threshold_chars: int | None
+        self,
+        user: User | None,
+        project_id: str,
+        *,
+        name: str,
+        size: int,
+        chunk_threshold_chars: int | None,
+        entries: EntryRules | None = None,
     ) -> tuple[Table, UploadTarget]:
         """Creates a Table whose document will be uploaded. Returns it with the target of the upload."""
         self._check(size)
         table = self.records.create_table(
-            user, project_id, name=name, data=None, chunk_threshold_chars=chunk_threshold_chars
+            user, project_id, name=name, data=None, chunk_threshold_chars=chunk_threshold_chars, entries=entries
         )
         return self.announce_document(user, table.id, size=size)
 
