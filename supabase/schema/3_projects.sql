@@ -526,8 +526,7 @@ end $$;
 create function public.table_view(t public.context_table) returns jsonb language sql stable as $$
   select jsonb_build_object('id', t.id, 'project_id', t.project_id, 'name', t.name, 'version', t.version,
     'import_error', t.import_error, 'pending_upload', t.upload > t.imported_upload,
-    'chunk_threshold_chars', t.chunk_threshold_chars, 'bytes', t.bytes, 'chunks_count', t.chunks_count,
-    'entries', t.entries)
+    'chunk_threshold_chars', t.chunk_threshold_chars, 'bytes', t.bytes, 'chunks_count', t.chunks_count)
 $$;
 
 -- Starts a new generation, in which all that is indexed of a Table is checked again. Does nothing for a deleted Table.
@@ -655,6 +654,11 @@ create function public.create_table(
           (p_data is not null)::integer,
           coalesce(checked('record.threshold', p_chunk_threshold::text)::integer, 200), nullif(p_entries, '{}'))
   returning table_view(t)
+$$;
+
+-- Not in table_view: version 1.0.0 reads no more members than it knows.
+create function public.read_entries(p_table uuid) returns jsonb language sql as $$
+  select coalesce(t.entries, '{}') from table_for(p_table, false) t
 $$;
 
 create function public.read_table(p_table uuid) returns jsonb language sql as $$
@@ -876,8 +880,8 @@ create function public.mcp_view(m public.mcp) returns jsonb language sql stable 
     'key_last_used_on', (select last_used_on from key_use where key_hash = m.api_key_hash),
     'previous_key_last_used_on', (select last_used_on from key_use
                                   where key_hash = m.previous_key_hash and m.previous_key_until > now()),
-    'tools', (select coalesce(jsonb_agg(jsonb_build_object('tool_id', o.id, 'name', o.name, 'status', b.status,
-                                                           'filter', b.filter) order by o.name), '[]')
+    'tools', (select coalesce(jsonb_agg(jsonb_build_object('tool_id', o.id, 'name', o.name, 'status', b.status)
+                                        order by o.name), '[]')
               from mcp_binding b join tool o on o.id = b.tool_id where b.mcp_id = m.id))
 $$;
 

@@ -218,10 +218,11 @@ begin
 end $$;
 
 -- Begins a scan of a Table, or continues it after p_skip nodes: {decision, project_id, generation, check_store, data,
--- data_key, scopes, chunk_threshold, entries}. `decision`: scan; gone; empty (no document has arrived); superseded (p_generation is not the
+-- data_key, scopes, chunk_threshold}, and entries if they are asked for. `decision`: scan; gone; empty (no document has arrived); superseded (p_generation is not the
 -- present one, or this page was scanned already). Tools show the progress of the live version only.
 create function public.begin_scan(
-  p_table uuid, p_fingerprint text, p_generation bigint, p_skip integer, p_for_event boolean
+  p_table uuid, p_fingerprint text, p_generation bigint, p_skip integer, p_for_event boolean,
+  p_with_entries boolean default false
 ) returns jsonb language plpgsql as $$
 declare
   t context_table;
@@ -248,9 +249,10 @@ begin
     'decision', 'scan', 'project_id', t.project_id, 'generation', t.generation, 'check_store', t.check_store,
     -- As text, so that no JSON library changes the document.
     'data', to_json(t.data::text), 'data_key', t.data_key, 'chunk_threshold', t.chunk_threshold_chars,
-    'chunks_count', t.chunks_count, 'entries', t.entries,
+    'chunks_count', t.chunks_count,
     'scopes', (select coalesce(jsonb_agg(distinct o.json_path), '[]')
-               from tool o where o.table_id = t.id and o.enabled));
+               from tool o where o.table_id = t.id and o.enabled))
+    || case when p_with_entries then jsonb_build_object('entries', t.entries) else '{}' end;
 end $$;
 
 -- The places (from 1) of the first p_limit of these nodes that are not stored completely with this text, this title, and
@@ -493,8 +495,9 @@ create trigger discount_readings after delete on public.chunks
 -- Chunks of p_ids that have to be embedded and stored, without those that are no longer wanted. `counts_terms`: whether
 -- the terms of a chunk are to be counted. Those of the first 2,000 chunks are, and of the next ones those of every second,
 -- until there are 2,000 more, then of every fourth, and so on: of 100,000 chunks about 11,000, chosen by a hash.
-create function public.chunks_to_store(p_table uuid, p_fingerprint text, p_namespace text, p_ids uuid[]) returns jsonb
-language plpgsql as $$
+create function public.chunks_to_store(
+  p_table uuid, p_fingerprint text, p_namespace text, p_ids uuid[], p_with_attributes boolean default false
+) returns jsonb language plpgsql as $$
 declare
   wanted jsonb;
   counted constant integer := (select r.chunks from table_reading r where r.table_id = p_table
@@ -503,8 +506,9 @@ declare
 begin
   select coalesce(jsonb_agg(jsonb_build_object(
     'id', c.id, 'json_pointer', c.json_pointer, 'content_hash', c.content_hash, 'chunk_index', c.chunk_index,
-    'chunk_text', c.chunk_text, 'title', c.title, 'attributes', c.attributes, 'generation', n.wanted_generation,
+    'chunk_text', c.chunk_text, 'title', c.title, 'generation', n.wanted_generation,
     'counts_terms', hashtextextended(c.content_hash, c.chunk_index) % every = 0)
+    || case when p_with_attributes then jsonb_build_object('attributes', c.attributes) else '{}' end
     order by c.pointer_hash, c.chunk_index), '[]')
   into wanted
   from chunks c
@@ -949,15 +953,17 @@ begin
 end $$;
 
 -- Of the found rows (doc ids, best first) the first p_limit that are current, in the Tool's scope, and reachable through
--- this endpoint, with the attributes by which they are filtered.
+-- this endpoint, if asked for with the attributes by which they are filtered.
 create function public.current_chunks(
-  p_mcp uuid, p_tool uuid, p_fingerprint text, p_doc_ids text[], p_limit integer
+  p_mcp uuid, p_tool uuid, p_fingerprint text, p_doc_ids text[], p_limit integer,
+  p_with_attributes boolean default false
 ) returns jsonb language sql stable as $$
   select coalesce(jsonb_agg(jsonb_build_object(
     'id', x.id, 'table_id', x.table_id, 'json_pointer', x.json_pointer, 'content_hash', x.content_hash,
     'chunk_index', x.chunk_index, 'total_chunks', x.total_chunks, 'chunk_text', x.chunk_text,
     'char_start', x.char_start, 'char_end', x.char_end, 'turbopuffer_namespace', x.turbopuffer_namespace,
-    'turbopuffer_doc_id', x.turbopuffer_doc_id, 'attributes', x.attributes)), '[]')
+    'turbopuffer_doc_id', x.turbopuffer_doc_id)
+    || case when p_with_attributes then jsonb_build_object('attributes', x.attributes) else '{}' end), '[]')
   from (
     select c.* from bound_tools(p_mcp) o
     join chunks c on c.table_id = o.table_id and c.fingerprint = p_fingerprint

@@ -96,7 +96,7 @@ def bucket() -> Iterator[Bucket]:
     ("place", "announced"),
     [
         (("--project", "p"), ("/v1/projects/p/tables/uploads", {"name": "columns", "size": len(LARGE)})),
-        (("--id", "t1"), ("/v1/tables/t1/uploads", {"size": len(LARGE)})),
+        (("--id", NO_SUCH_ID), (f"/v1/tables/{NO_SUCH_ID}/uploads", {"size": len(LARGE)})),
     ],
 )
 def test_a_large_file_and_its_next_version_travel_through_the_bucket(
@@ -152,7 +152,49 @@ def test_a_table_says_how_long_a_string_has_to_be(operator: Operator, project: s
     assert operator.sakuin("table", "change", table, "--chunk-threshold", "0").code == 2
 
 
-CREATE = ("tool", "create", "--table", "t", "--json-path", "", "--name", "search_x", "--project", "p", "--wait")
+FAQ = [{"id": f"q{n}", "question": f"How many {n}?", "answer": f"It is {n}.", "plan": "pro"} for n in range(4)]
+FAQ_RULES = {"pattern": "/*", "search": ["question", "answer"], "show": None, "filter": {"plan": "string"}}
+
+
+def test_a_list_of_entries_is_proposed_with_its_options_and_their_cost(operator: Operator, project: str) -> None:
+    file = operator.file("faq.json", json.dumps(FAQ).encode())
+    proposed = operator.sakuin("table", "put", file, "--project", project)
+    assert "4 entries at /* with id, question, answer, plan: search question and answer, filter plan" in proposed.err
+    options = ("--entries", "/*", "--search", "question", "--search", "answer", "--filter", "plan")
+    assert " ".join(options).replace("/*", "'/*'") + ":string" in proposed.err
+    stored = operator.sakuin("table", "put", file, "--project", project, *options, "--name", "with", "--json")
+    assert "8 chunks, about" in stored.err
+    (entries,) = operator.deployment.sql.execute("select entries from context_table where name = 'with'").fetchone()
+    assert entries == FAQ_RULES
+    changed = operator.sakuin("table", "change", "with", "--project", project, "--no-entries", "--json")
+    assert "entries" not in changed.document
+    again = operator.sakuin("table", "change", "with", "--project", project, *options, "--json")
+    assert again.document["entries"] == FAQ_RULES
+    unknown = operator.sakuin("table", "change", "with", "--project", project, "--entries", "/*", "--filter", "size")
+    assert (unknown.code, "no values of one type in 'size'" in unknown.err) == (1, True)
+
+
+def test_names_take_the_place_of_ids_and_what_was_made_goes(operator: Operator) -> None:
+    project = operator.sakuin("project", "new", "customer", "--json").document["project_id"]
+    here = ("--project", project)
+    file = operator.file("faq.json", json.dumps(FAQ).encode())
+    operator.sakuin("table", "put", file, *here, "--entries", "/*", "--filter", "plan")
+    tool = operator.sakuin("tool", "create", "--table", "faq", "--json-path", "", "--name", "ask", *here)
+    assert tool.code == 0, tool
+    changed = operator.sakuin("tool", "change", "ask", "--name", "search", "--disable", *here, "--json").document
+    assert (changed["name"], changed["enabled"]) == ("search", False)
+    created = operator.sakuin("mcp", "create", "--name", "m", "--tool", "search", "--filter", "plan=pro", *here)
+    assert created.code == 0, created
+    stored = operator.deployment.sql.execute("select filter from mcp_binding").fetchall()
+    assert stored == [({"plan": ["pro"]},)]
+    assert operator.sakuin("mcp", "bind", "m", "--tool", "search", "--filter", "size=1", *here).code == 1
+    assert operator.sakuin("mcp", "rm", "m", *here).code == 0
+    assert operator.sakuin("project", "rm", "customer").code == 1
+    assert operator.sakuin("project", "rm", "customer", "--yes").code == 0
+    assert operator.sakuin("project", "list", "--json").document["projects"] == []
+
+
+CREATE = ("tool", "create", "--table", NO_SUCH_ID, "--json-path", "", "--name", "search_x", "--project", "p", "--wait")
 STATUS = ("status", "--tool", "tool-1")
 SCANNED = {"strings_count": 1412, "large_strings_count": 309, "chunk_threshold_chars": 200, "warning": None}
 NOTHING = {**SCANNED, "large_strings_count": 0, "warning": "None of 1,412 strings …"}

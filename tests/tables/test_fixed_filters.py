@@ -170,12 +170,14 @@ def test_a_fixed_filter_has_one_value_for_fields_that_are_filters(shared: tuple[
     for filter in ({"size": 3}, {"tenant": [1, 2]}, {"tenant": {"min": 1}}, {"tenant": "many"}):
         with pytest.raises(Invalid):
             records.bind(None, endpoint, tool, fixed=filter)
-    (binding,) = records.bind(None, endpoint, tool, fixed={"tenant": "43"}).tools
-    assert binding.filter == {"tenant": [43]}
-    (binding,) = records.bind(None, endpoint, tool, status="enabled").tools
-    assert binding.filter == {"tenant": [43]}
-    (binding,) = records.bind(None, endpoint, tool, fixed={}).tools
-    assert binding.filter is None
+    stored = "select filter from mcp_binding where mcp_id = %s"
+    for change, filter in (
+        ({"fixed": {"tenant": "43"}}, {"tenant": [43]}),
+        ({}, {"tenant": [43]}),
+        ({"fixed": {}}, None),
+    ):
+        records.bind(None, endpoint, tool, **change)
+        assert world.sql(stored, endpoint) == [(filter,)]
 
 
 def passes(entry: dict[str, Any], filter: dict[str, Any]) -> bool:

@@ -116,7 +116,9 @@ def missing(recorded: Any, answer: Any, place: str = "the answer") -> Iterator[s
             else:
                 yield from missing(value, answer[key], f"{place}.{key}")
     elif isinstance(recorded, list) and isinstance(answer, list):
-        if len(recorded) != len(answer):
+        # A later version has more migrations.
+        has_more = place.endswith(".schema.migrations") and len(recorded) < len(answer)
+        if len(recorded) != len(answer) and not has_more:
             yield f"{place} has {len(answer)} elements instead of {len(recorded)}"
         for number, (one, other) in enumerate(zip(recorded, answer, strict=False)):
             yield from missing(one, other, f"{place}[{number}]")

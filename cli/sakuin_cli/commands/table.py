@@ -121,7 +121,7 @@ def change(
     if table is None:
         raise typer.BadParameter("Give --name, --chunk-threshold or --entries", param_hint="--entries")
     changed = {"name": table["name"], "chunk_threshold_chars": table["chunk_threshold_chars"]}
-    shown = {"entries": table["entries"]} if as_json or table["entries"] else {}
+    shown = {"entries": rules} if rules else {}
     terminal.fields({"table_id": table["id"], "version": table["version"], **changed, **shown})
 
 

@@ -1,6 +1,6 @@
 """Projects, Tables, Tools and endpoints."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Annotated, Any, Literal
 
@@ -62,7 +62,6 @@ class Table:
     chunk_threshold_chars: int
     bytes: int
     chunks_count: int
-    entries: EntryRules | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,12 +124,11 @@ class Tool:
 
 @dataclass(frozen=True, slots=True)
 class Binding:
-    """A Tool at an endpoint, which has only entries with the values of `filter`."""
+    """A Tool at an endpoint."""
 
     tool_id: Id
     name: str
     status: Switch
-    filter: Mapping[str, Sequence[str | float | bool]] | None = None
 
 
 @dataclass(frozen=True, slots=True)

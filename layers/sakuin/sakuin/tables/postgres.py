@@ -77,7 +77,8 @@ class TableIndex:
         For an event (`for_event`) a page is scanned only once, unless the store has to be compared, or an old scan did
         not complete the Table. Any other request with `skip` 0 begins a scan.
         """
-        row = self._of_table(table_id, "begin_scan", p_generation=generation, p_skip=skip, p_for_event=for_event)
+        arguments = {"p_generation": generation, "p_skip": skip, "p_for_event": for_event, "p_with_entries": True}
+        row = self._of_table(table_id, "begin_scan", **arguments)
         return Scan(**{**row, "scopes": tuple(row.get("scopes", ()))})
 
     def changed_nodes(self, table_id: str, nodes: Sequence[NodeVersion], *, limit: int) -> Sequence[int]:
@@ -166,7 +167,8 @@ class TableIndex:
 
         If there are any, it records their namespace, so that `orphaned_namespaces` finds it.
         """
-        rows = self._of_table(table_id, "chunks_to_store", p_namespace=namespace, p_ids=sorted(ids))
+        arguments = {"p_namespace": namespace, "p_ids": sorted(ids), "p_with_attributes": True}
+        rows = self._of_table(table_id, "chunks_to_store", **arguments)
         return [WantedChunk(**row) for row in rows]
 
     def reserve_chunks(self, table_id: str, chunks: int) -> None:
@@ -392,7 +394,8 @@ class ToolSearch:
         """
         if not doc_ids:
             return {}
-        rows = self._of_tool("current_chunks", mcp_id, tool_id, p_limit=limit, p_doc_ids=list(doc_ids))
+        arguments = {"p_limit": limit, "p_doc_ids": list(doc_ids), "p_with_attributes": True}
+        rows = self._of_tool("current_chunks", mcp_id, tool_id, **arguments)
         attributes = {row["turbopuffer_doc_id"]: row.pop("attributes", None) for row in rows}
         chunks = {row["turbopuffer_doc_id"]: FullChunk(**row) for row in rows}
         return {id: chunk for id, chunk in chunks.items() if all(each.passes(attributes[id]) for each in needed)}

@@ -13,6 +13,7 @@ READING_FUNCTIONS = frozenset(
         "endpoint",
         "endpoint_of_key",
         "endpoint_of_user",
+        "entry_values",
         "feedback_counts",
         "filter_values",
         "find_text",

@@ -11,8 +11,8 @@ from sakuin.platform.supabase.client import Client, call
 SchemaState = Literal["current", "older", "newer", "changed", "unknown"]
 
 # The last file of supabase/migrations, and `schema_digest()` after it; `python -m tests.upgrade write` writes both.
-NEWEST_MIGRATION = "20261129190000"
-DIGEST = "26cc3e303286932184b7d28811c52567"
+NEWEST_MIGRATION = "20261129200000"
+DIGEST = "dfc2e365824e76694a505ba85c31b217"
 
 ADVICE: Mapping[SchemaState, str] = {
     "older": "Apply the migrations: docs/how-to/upgrade.md.",

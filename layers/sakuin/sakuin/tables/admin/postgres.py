@@ -109,6 +109,10 @@ class ProjectRecords:
         """Returns a Table without its document."""
         return _table(self._call(user, "read_table", p_table=table_id))
 
+    def entries(self, user: User | None, table_id: str) -> EntryRules:
+        """Returns what the entries of a Table are; `NO_ENTRIES` without."""
+        return valid_rules(self._call(user, "read_entries", p_table=table_id) or None)
+
     def document(self, user: User | None, table_id: str) -> StoredTable:
         row = self._call(user, "read_document", p_table=table_id)
         data, data_key = row.pop("data"), row.pop("data_key")
@@ -224,8 +228,7 @@ class ProjectRecords:
         None: the one it has.
         """
         if fixed:
-            entries = self.table(user, self.tool(user, tool_id).table_id).entries
-            fixed = fixed_filter(entries.filter if entries else {}, fixed)
+            fixed = fixed_filter(self.entries(user, self.tool(user, tool_id).table_id).filter, fixed)
         arguments = {"p_mcp": mcp_id, "p_tool": tool_id, "p_status": status, "p_filter": fixed}
         return _endpoint(self._call(user, "bind_tool", **arguments))
 
@@ -257,12 +260,7 @@ class ProjectRecords:
 
 
 def _table(row: dict[str, Any]) -> Table:
-    return Table(**{**row, "import_error": restored(row["import_error"]), "entries": _entries(row)})
-
-
-def _entries(row: dict[str, Any]) -> EntryRules | None:
-    rules = valid_rules(row["entries"])
-    return rules if rules.pattern else None
+    return Table(**{**row, "import_error": restored(row["import_error"])})
 
 
 def _tool(row: dict[str, Any]) -> Tool:
