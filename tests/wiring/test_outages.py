@@ -101,6 +101,19 @@ def test_the_model_of_learns_is_not_asked_beyond_its_own_tokens_of_the_day(
     assert openai.requests == []
 
 
+def test_a_model_of_learns_at_another_address_is_asked_there_without_the_key_of_openai(
+    openai: OpenAIServer, clients: Clients
+) -> None:
+    here = replace(clients.settings, learns_model="own", openai_base_url="http://127.0.0.1:9/v1")
+    clients = replace(clients, settings=replace(here, learns_base_url=openai.url))
+    openai.said = '{"items": []}'
+    model = clients.learns_model()
+    assert model is not None
+    assert model.learns(()) == {}
+    assert clients.openai("Learns", base_url=openai.url).api_key == "none"
+    assert [request["model"] for request in openai.requests] == ["own"]
+
+
 def test_a_call_that_might_outlast_the_invocation_is_not_made(openai: OpenAIServer, clients: Clients) -> None:
     clients = replace(clients, settings=replace(clients.settings, learns_model="gpt"))
     work, model, embedding = clients.telemetry.work, clients.learns_model(), clients.settings.embedding_model

@@ -77,8 +77,9 @@ class Settings:
     """The settings of a deployed function. Their defaults are in `template.yaml`.
 
     `base_url` prefixes each link; `material_prefix` is the part of S3 keys before a material's name. `learns_model` is
-    the language model that writes `learns`, empty for none. `knowledge_store`: where explanations are searched.
-    `table_cut`: the size of the chunks of Tables. `vocabulary` is the name of the vocabulary of pages, empty for none.
+    the language model that writes `learns`, empty for none; an address of its own is `learns_base_url`.
+    `knowledge_store`: where explanations are searched. `table_cut`: the size of the chunks of Tables.
+    `vocabulary` is the name of the vocabulary of pages, empty for none.
     `public_library`: `/public/mcp` answers without a key. `library_for_users`: every user of Supabase Auth may search
     at `/mcp`. `chatgpt_tools`: the tools that ChatGPT's connectors expect are wanted; `feedback_tool`: that with which
     agents say whether a result answered. `record_refused_questions`: questions without a good match are kept for some
@@ -92,6 +93,7 @@ class Settings:
     openai_base_url: str = _setting("OPENAI_BASE_URL")
     embedding_model: EmbeddingModel = _setting("EMBEDDING_MODEL", _model)
     learns_model: str = _setting("LEARNS_MODEL", _stripped)
+    learns_base_url: str = _setting("LEARNS_BASE_URL", _stripped)
     base_url: str = _setting("BASE_URL", _any_text)
     public_library: bool = _setting("PUBLIC_LIBRARY", _flag)
     library_for_users: bool = _setting("LIBRARY_FOR_USERS", _flag)

@@ -148,7 +148,9 @@ def doctor(clients: Clients, secret: NamedSecret) -> Doctor:
         settings.supabase_url,
         settings.openai_base_url,
         settings.turbopuffer_base_url,
-        models=tuple(filter(None, (settings.embedding_model.name, settings.learns_model))),
+        models=tuple(
+            filter(None, (settings.embedding_model.name, "" if settings.learns_base_url else settings.learns_model))
+        ),
         dimensions=settings.embedding_model.dimensions,
         query_prefix=settings.embedding_model.query_prefix,
         database_bytes=settings.limits.database_bytes,

@@ -156,14 +156,20 @@ class Clients:
             self.settings.supabase_url, self.secrets.database_key, apikey=apikey, current=current, **options
         )
 
-    def openai(self, system: str, *, urgency: int | None = None) -> "OpenAI":
-        """Returns a client of OpenAI, or of an endpoint with its API, whose durations are those of `system`."""
+    def openai(self, system: str, *, urgency: int | None = None, base_url: str = "") -> "OpenAI":
+        """Returns a client of OpenAI, or of an endpoint with its API, whose durations are those of `system`.
+
+        An endpoint at another `base_url` gets no key.
+        """
         from sakuin.platform.openai.client import connected as openai_connected
         from sakuin.platform.openai.client import punctual_session
 
         session = punctual_session()
         self._instrument(session, OPENAI_HEADER, system)
         key = self._renewed(lambda now: now.openai_api_key)
+        if base_url:
+            # OpenAI's key is for OpenAI.
+            return openai_connected(base_url, "none", session, urgency=urgency)
         return openai_connected(self.settings.openai_base_url, key, session, urgency=urgency)
 
     def question_embedder(self, model: EmbeddingModel, *, is_public: bool = False) -> "QuestionEmbedder":
@@ -238,7 +244,9 @@ class Clients:
         ask = self._calls(self._background(attempts=1, max_wait=0), vendor="openai", work="learns")
         model = self.settings.learns_model
         return OpenAILearnsModel(
-            self.openai("Learns"), model, on_tokens, LEARNS_TIMEOUT, ask, require_budget=budget.require
+            self.openai("Learns", base_url=self.settings.learns_base_url),
+            *(model, on_tokens, LEARNS_TIMEOUT, ask),
+            require_budget=budget.require,
         )
 
     def chunk_store(self, *, for_upkeep: bool = False) -> "ChunkStore":
