@@ -119,7 +119,7 @@ document.addEventListener('keydown', (event) => {
   }
   if (event.target.closest('input, textarea, select') || event.metaKey || event.ctrlKey || event.altKey) return;
   if (event.key === '/') {
-    const field = document.querySelector('.ask input');
+    const field = document.querySelector('main .ask input');
     if (field) event.preventDefault();
     field?.focus();
     field?.select();
