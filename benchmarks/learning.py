@@ -46,9 +46,7 @@ ROOT = Path(__file__).resolve().parent.parent
 OWN = ROOT / "tests" / "general"
 QUESTIONS = ROOT / "benchmarks" / "documentation"
 RECORDED = ROOT / "build" / "learning"
-FEATURES = ("meaning", "whole", "words", "covered", "scattered", "example", "section")
-# The features that are cosines.
-_COSINES = slice(0, 2)
+FEATURES = ("meaning", "words", "covered", "scattered", "example", "section")
 _EXAMPLE, _SECTION = FEATURES.index("example"), FEATURES.index("section")
 # Of each question so many candidates are recorded, and so many results are judged.
 _CANDIDATES, _RESULTS = 50, 5
@@ -271,7 +269,7 @@ def _table(data: Path, name: str, model: CachedModel) -> Collection:
 def _asked(kind: str, candidates: Sequence[tuple[Ranked, bool, bool]], language: str = "") -> Asked:
     """Returns a question with its candidates: whether each is right, and an example that nobody asked for."""
     rows = [
-        (*each.deviations, each.words.share, each.words.covered, each.words.scattered, is_example, each.behind)
+        (each.z, each.words.share, each.words.covered, each.words.scattered, is_example, each.behind)
         for each, _, is_example in candidates
     ]
     features = np.array(rows, dtype=float).reshape(len(rows), len(FEATURES))
@@ -328,7 +326,7 @@ def _needs(teaching: Mapping[str, Collection], across: Iterable[Collection], ord
     for _ in range(_ROUNDS):
         least = min(_quantile(scores + less * lowers, shares, limit) for limit, (scores, lowers, shares) in limits)
         less = _quantile((least - of_others) / lowers_of_others, shares_of_others, 1 - _RECOGNISED)
-    return round(least, 4), round(less - float(order[_COSINES].sum()), 4)
+    return round(least, 4), round(less - float(order[0]), 4)
 
 
 def _best_scores(collections: Iterable[Collection], kind: str, order: Array) -> Array:
@@ -341,9 +339,7 @@ def _best_scores(collections: Iterable[Collection], kind: str, order: Array) -> 
         for one in those:
             scores = one.features @ order
             best = int(np.argmax(scores))
-            rows.append(
-                (scores[best] - order[_COSINES].sum() * one.lower, one.lower * (1 - one.grams[best]), 1 / len(those))
-            )
+            rows.append((scores[best] - order[0] * one.lower, one.lower * (1 - one.grams[best]), 1 / len(those)))
     return np.array(rows).T
 
 
@@ -356,9 +352,9 @@ def _quantile(values: Array, shares: Array, quantile: float) -> float:
 
 # The features that a search by both, or by one of them, has.
 _USED: dict[SearchMode, Array] = {
-    "both": np.array([1, 1, 1, 1, 1, 1, 1.0]),
-    "words": np.array([0, 0, 1, 1, 1, 1, 1.0]),
-    "vectors": np.array([1, 1, 0, 0, 0, 1, 1.0]),
+    "both": np.array([1, 1, 1, 1, 1, 1.0]),
+    "words": np.array([0, 1, 1, 1, 1, 1.0]),
+    "vectors": np.array([1, 0, 0, 0, 1, 1.0]),
 }
 
 
@@ -408,7 +404,7 @@ def _scale(collections: Sequence[Collection], order: Array, least: float | None)
                 continue
             results, are_right = _best(one, order)
             # As if all of the question was known, so that a scale means the same in every language.
-            results[:, 0] -= order[_COSINES].sum() * one.lower
+            results[:, 0] -= order[0] * one.lower
             rows.append(results)
             right.append(are_right)
             share = share_with if one.kind == "answer" else share_without
@@ -486,7 +482,7 @@ def _scale_of(weights: Mapping[str, Any], one: Asked) -> Scale:
 def _beyond_need(weights: Mapping[str, Any], one: Asked, order: Array) -> float:
     """What the best result has beyond what a good match needs."""
     best = int(np.argmax(one.features @ order))
-    farther = one.lower * (weights["farther"] - (order[_COSINES].sum() + weights["farther"]) * one.grams[best])
+    farther = one.lower * (weights["farther"] - (order[0] + weights["farther"]) * one.grams[best])
     return float(one.features[best] @ order) - weights["scales"]["both"]["least"] + farther
 
 

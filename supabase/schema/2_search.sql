@@ -789,14 +789,9 @@ begin
     'nearest_rank', array_position(p_nearest, c.id), 'matching_rank', array_position(p_matching, c.id),
     'illustrates', (select coalesce(json_agg(c.material || '#' || i), '[]') from unnest(c.illustrates) i),
     'impacts', coalesce(m.impacts->c.id, '{}'),
-    'cosine', n.cosine, 'whole', n.whole)), '[]')
-  from candidate c cross join matched m
-  cross join lateral (
-    select max(p.cosine) as cosine,
-      greatest(max(p.cosine) filter (where p.is_learns), avg(p.cosine) filter (where not p.is_learns)) as whole
-    from (select 1 - (v.embedding <=> p_vector) as cosine, e.text_hash like '%/learns' as is_learns
-          from embedded_text e join knowledge_vector v using (space, text_hash)
-          where e.id = c.id and e.space = p_space) p) n
+    'cosine', (select 1 - min(v.embedding <=> p_vector) from embedded_text e
+               join knowledge_vector v using (space, text_hash) where e.id = c.id and e.space = p_space))), '[]')
+  from candidate c, matched m
   -- Without filters nothing above asks where a page is.
   where p_material is not null or not starts_with(c.material, '_sakuin/'));
 end $$;
@@ -811,8 +806,7 @@ end $$;
 --   total        the number of chunks of the index
 --   frequency    {term: the number of chunks with it}; it counts words that are not current, too
 --   cosines      sampled_cosines
---   candidates   [{id, type, language, illustrates, cosine, whole, nearest_rank, matching_rank, impacts, is_found}].
---                `cosine`: of its nearest passage; `whole`: of its learns, or the mean of the other passages if that is greater
+--   candidates   [{id, type, language, illustrates, cosine, nearest_rank, matching_rank, impacts, is_found}]
 --
 -- The candidates are the p_depth chunks with the nearest passages, their share of these for each language of the sample, since
 -- other languages have lower cosines, the p_depth chunks with the best words, and with_illustrated.
@@ -872,7 +866,7 @@ end $$;
 
 -- What Postgres adds to p_rows, which a search in turbopuffer found: {total, frequency, sample, candidates}, as in
 -- search_candidates. `sample` are [row, number of the passage, language]; candidates are [{id, row, type, language, illustrates,
--- is_found, has_learns}] (its first passage are its learns), those of current rows, the concepts that a found example illustrates, and p_expected.
+-- is_found}], those of current rows, the concepts that a found example illustrates, and p_expected.
 create function public.stored_candidates(
   p_rows text[], p_terms text[], p_space text, p_sample integer, p_expected text default null, p_type text default null,
   p_category text default null, p_level text default null, p_material text default null, p_in text default null
@@ -891,7 +885,7 @@ create function public.stored_candidates(
       join knowledge_chunks k using (id) join stored_row r on r.id = e.id and r.space = p_space),
     'candidates', (
       select coalesce(jsonb_agg(jsonb_build_object('id', k.id, 'row', r.row_id, 'type', k.type, 'language', k.language, 'is_found', c.is_found,
-        'has_learns', k.text_hashes[1] like '%/learns', 'illustrates', (select coalesce(jsonb_agg(k.material || '#' || i), '[]') from unnest(k.illustrates) i))
+        'illustrates', (select coalesce(jsonb_agg(k.material || '#' || i), '[]') from unnest(k.illustrates) i))
         order by k.id), '[]')
       from with_illustrated(
         array(select r.id from stored_row r where r.space = p_space and r.row_id = any (p_rows) and r.id is not null),

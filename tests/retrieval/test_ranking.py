@@ -82,13 +82,10 @@ def test_grams_count_and_are_not_shown() -> None:
 def test_without_a_vector_words_alone_rank_and_without_words_the_meaning() -> None:
     far, near = Candidate("far", 0.4), Candidate("near", 0.9)
     by_meaning = rank([far, near], {"far": NO_WORDS, "near": NO_WORDS}, OTHERS, WEIGHTS, SCALE)
-    assert [(each.id, each.deviations.meaning) for each in by_meaning] == [
-        ("near", pytest.approx(4.0)),
-        ("far", pytest.approx(-1.0)),
-    ]
+    assert [(each.id, each.z) for each in by_meaning] == [("near", pytest.approx(4.0)), ("far", pytest.approx(-1.0))]
     words = {"a": WordMatch(0.2, 0.2, ("x",)), "b": WordMatch(0.3, 0.4, ("y",))}
     by_words = rank([Candidate("a", None), Candidate("b", None)], words, OTHERS, WEIGHTS, SCALE)
-    assert [(each.id, each.deviations.meaning, each.evidence) for each in by_words] == [
+    assert [(each.id, each.z, each.evidence) for each in by_words] == [
         ("b", 0.0, pytest.approx(0.3 * WEIGHTS.words + 0.4 * WEIGHTS.covered)),
         ("a", 0.0, pytest.approx(0.2 * WEIGHTS.words + 0.2 * WEIGHTS.covered)),
     ]
@@ -101,9 +98,8 @@ def test_a_large_sample_of_the_index_counts_more_than_what_is_known_of_the_model
     assert (many.mean, many.spread) == (pytest.approx(0.2, abs=0.01), pytest.approx(0.1, abs=0.01))
     # The cosines of a question are never all equal, so that no spread is zero.
     assert unrelated([0.2] * 100, WEIGHTS).spread > 0
-    assert OTHERS.deviations(Candidate("a", 0.7, whole=0.6)) == pytest.approx((2.0, 1.0))
-    assert OTHERS.deviations(Candidate("a", 0.7)) == pytest.approx((2.0, 2.0))
-    assert OTHERS.deviations(Candidate("a", None)) == (0.0, 0.0)
+    assert OTHERS.deviations(0.7) == pytest.approx(2.0)
+    assert OTHERS.deviations(None) == 0.0
 
 
 def test_a_question_is_known_as_far_as_some_text_has_its_grams() -> None:
@@ -132,7 +128,7 @@ def test_a_text_in_another_language_is_compared_with_texts_of_its_own() -> None:
     behind = behind_by_language(sample, [near, far], words, OTHERS, WEIGHTS)
     of_words = 0.2 * (WEIGHTS.words + WEIGHTS.covered)
     # The mean of all is one text more of the other language.
-    of_meaning = WEIGHTS.of_cosines * (0.1 - 0.05 / 51) / OTHERS.spread
+    of_meaning = WEIGHTS.meaning * (0.1 - 0.05 / 51) / OTHERS.spread
     assert behind == {"de": 0.0, "en": pytest.approx(of_meaning + of_words)}
     ranked = {each.id: each for each in rank([near, far], words, replace(OTHERS, behind=behind), WEIGHTS, SCALE)}
     alone = {each.id: each for each in rank([near, far], words, OTHERS, WEIGHTS, SCALE)}
@@ -147,7 +143,7 @@ def test_two_answers_in_a_small_language_do_not_say_what_its_other_texts_are_wor
     some = [*answers, *(Candidate(f"text {number}", 0.5, language="ja") for number in range(98))]
     words = {each.id: WordMatch(1.0, 1.0) if each in answers else NO_WORDS for each in some}
     behind = behind_by_language(sample, some, words, OTHERS, WEIGHTS)
-    assert behind["ja"] < 0.05 * WEIGHTS.score(OTHERS.deviations(answers[0]), 1.0, 1.0)
+    assert behind["ja"] < 0.05 * WEIGHTS.score(OTHERS.deviations(0.9), 1.0, 1.0)
 
 
 def test_beside_the_best_result_only_one_that_is_far_less_probable_is_left_out() -> None:
@@ -209,15 +205,11 @@ def test_a_good_match_in_another_language_needs_less_and_one_with_the_grams_of_t
     both = WEIGHTS.scales["both"].least
     assert needed["none"] == needed["word"] == pytest.approx(both - WEIGHTS.farther * lower)
     # With all grams it needs what a good match needs whose cosines are not compared with a lower mean.
-    assert needed["half"] == pytest.approx(needed["none"] / 2 + (both + WEIGHTS.of_cosines * lower) / 2)
+    assert needed["half"] == pytest.approx(needed["none"] / 2 + (both + WEIGHTS.meaning * lower) / 2)
 
 
 def test_the_learned_weights_go_the_way_that_sense_demands() -> None:
-    assert (
-        min(WEIGHTS.meaning, WEIGHTS.whole, WEIGHTS.words, WEIGHTS.covered)
-        > 0
-        >= max(WEIGHTS.scattered, WEIGHTS.example)
-    )
+    assert min(WEIGHTS.meaning, WEIGHTS.words, WEIGHTS.covered) > 0 >= max(WEIGHTS.scattered, WEIGHTS.example)
     for scale in WEIGHTS.scales.values():
         assert scale.score > 0 <= scale.lead
         similarities = [scale.similarity(score, lead) for score in (-1e9, 0, 3, 9, 1e9) for lead in (-1, 2)]

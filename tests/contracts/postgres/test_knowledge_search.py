@@ -14,7 +14,7 @@ from sakuin.knowledge.postgres_search import DEPTH, Question
 from sakuin.language.questions.query_analysis import analyze_query, lexicon_lookup
 from sakuin.platform.embedding import EmbeddingModel
 from sakuin.retrieval.index_version import ANALYZER, TEXT_TEMPLATE, PageIndexVersion
-from sakuin.retrieval.ranking import Candidate, unrelated
+from sakuin.retrieval.ranking import unrelated
 
 from tests.builders import LEARNS, a_chunk, a_source, text_of
 from tests.contracts.postgres.conftest import Knowledge
@@ -123,25 +123,9 @@ def test_a_chunk_is_found_once_by_its_nearest_passage(knowledge: Knowledge, sql:
         assert (found[0], found.count("long#rule-a")) == ("long#rule-a", 1), text
     (match,) = ask(knowledge, "微分と積分", filters=Filters(material="long"), by_words=False)
     assert match.cosine == pytest.approx(1.0, abs=1e-3)
-    # All its passages count as their mean, unless its learns are nearer than that.
-    asked = vector_of("微分と積分")
-    question = Question(asked, (), knowledge.version, Filters(material="long"), 5)
-    (row,) = knowledge.search.chunks.candidates(question)["candidates"]
-    cosines = [np.dot(asked, vector_of(text)) for text in passages.values()]
-    assert row["whole"] == pytest.approx(np.mean(cosines), abs=1e-3)
-    learns = replace(long, text_hashes=("of the text/learns", *passages))
-    knowledge.index.store_vectors({"of the text/learns": vector_of("微分と積分を学ぶ")}, knowledge.version)
-    change = PageChange("long", a_source("long", 2), [learns], knowledge.version.id)
-    assert knowledge.index.apply(change).outcome == "applied"
-    (row,) = knowledge.search.chunks.candidates(question)["candidates"]
-    assert (
-        row["whole"]
-        == pytest.approx(np.dot(asked, vector_of("微分と積分を学ぶ")), abs=1e-3)
-        != pytest.approx(np.mean(cosines))
-    )
     # With the second passage gone, its vector waits to be deleted, and nothing finds it.
     shorter = replace(long, text_hashes=("whole", "whole/2"))
-    change = PageChange("long", a_source("long", 3), [shorter], knowledge.version.id)
+    change = PageChange("long", a_source("long", 2), [shorter], knowledge.version.id)
     assert knowledge.index.apply(change).outcome == "applied"
     (match,) = ask(knowledge, "行列の固有値", filters=Filters(material="long"), by_words=False)
     assert match.cosine == pytest.approx(0.0, abs=0.1)
@@ -206,13 +190,12 @@ def test_the_meaning_is_what_the_formula_says(knowledge: Knowledge) -> None:
             if asked.get("by_meaning", True):
                 # A vector travels with seven digits.
                 assert match.cosine == pytest.approx(expected[match.id], abs=1e-5), question
-                deviations = others.deviations(Candidate(match.id, expected[match.id]))
-                assert match.ranked.deviations == pytest.approx(deviations, abs=1e-3)
+                assert match.ranked.z == pytest.approx(others.deviations(expected[match.id]), abs=1e-3)
             else:
-                assert (match.cosine, match.ranked.deviations) == (None, (0, 0))
+                assert (match.cosine, match.ranked.z) == (None, 0)
             penalty = WEIGHTS.example if match.type == "example" else 0
             if not by_words:
-                assert match.ranked.evidence == pytest.approx(WEIGHTS.score(match.ranked.deviations, 0, 0) + penalty)
+                assert match.ranked.evidence == pytest.approx(WEIGHTS.meaning * match.ranked.z + penalty)
 
 
 def a_page_in(language: str, count: int) -> list[KnowledgeChunk]:

@@ -80,7 +80,7 @@ def test_words_and_evidence_are_what_the_formula_says(knowledge: Knowledge, sql:
             # An impact is stored in 32,767 steps.
             assert words.share == pytest.approx(shares(texts, own[folder])[number], abs=1e-4)
             assert words.covered == pytest.approx(coverage(texts, own[folder])[number])
-            expected = WEIGHTS.score(match.ranked.deviations, words.share, words.covered)
+            expected = WEIGHTS.score(match.ranked.z, words.share, words.covered)
             assert match.ranked.evidence == pytest.approx(expected)
             # The database chooses the candidates by the same sum, turbopuffer by whole frequencies.
             if match.matching_rank and knowledge.version.store == "postgres":

@@ -149,7 +149,7 @@ def _evidence(ranked: Ranked, found: Match | FoundChunk) -> dict[str, Any]:
         "similarity": ranked.similarity,
         "evidence": ranked.evidence,
         "cosine": found.cosine,
-        "z": ranked.deviations.meaning,
+        "z": ranked.z,
         "words": ranked.words.share,
         "nearest_rank": found.nearest_rank,
         "matching_rank": found.matching_rank,

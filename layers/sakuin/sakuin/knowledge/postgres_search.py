@@ -417,7 +417,6 @@ def _candidate(row: Mapping[str, Any]) -> Candidate:
     return Candidate(
         id=row["id"],
         cosine=row["cosine"],
-        whole=row.get("whole"),
         impacts={term: impact / HIGHEST_IMPACT for term, impact in row["impacts"].items()},
         is_example=row["type"] == "example",
         illustrates=tuple(row["illustrates"]),

@@ -5,13 +5,11 @@ docs/decisions/0484-turbopuffer-for-tables-and-large-libraries.md.
 """
 
 import json
-from collections import defaultdict
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime, timedelta
 from functools import partial
-from statistics import fmean
 from typing import Any
 
 from turbopuffer.types import AttributeSchemaParam, Row
@@ -35,7 +33,6 @@ from sakuin.platform.turbopuffer.documents import (
     numbers_of,
     passage_id,
     ranks,
-    row_of,
     sent_term,
     stored_forms,
     terms_schema,
@@ -168,9 +165,7 @@ class TurbopufferChunks:
 
         ids = [row["row"] for row in candidates["candidates"] if row["row"]]
         sample = {passage_id(row, number): language for row, number, language in candidates["sample"]}
-        # All passages count, not the nearest alone.
-        hits = evidence(answers, ids, vector, (), attribute="impacts", sample=[*sample])
-        whole = _whole_cosines(hits.passages, {row["row"] for row in candidates["candidates"] if row["has_learns"]})
+        hits = evidence(answers, ids, vector, legs["nearest"], attribute="impacts", sample=[*sample])
         slots = [slot for folder in folders for slot in question.slots_of(folder)]
         forms = stored_forms(term for slot in slots for term in slot.terms)
         return candidates | {
@@ -179,7 +174,6 @@ class TurbopufferChunks:
                 row
                 | {
                     "cosine": hits.cosines.get(row["row"]),
-                    "whole": whole.get(row["row"]),
                     "nearest_rank": nearest.get(row["row"]),
                     "matching_rank": matching.get(row["row"]),
                     "impacts": numbers_of(hits.rows[row["row"]]["impacts"], forms)[1]
@@ -226,16 +220,6 @@ def searched_row(id: str, chunk: KnowledgeChunk, vectors: Sequence[str], generat
 
 def _passages(row: tuple[str, KnowledgeChunk]) -> int:
     return len(row[1].text_hashes)
-
-
-def _whole_cosines(passages: Sequence[Row], have_learns: Set[str]) -> dict[str, float]:
-    """Returns by row the cosine of its `learns`, or the mean of its other passages if that is greater."""
-    of_row: dict[str, dict[bool, list[float]]] = defaultdict(lambda: defaultdict(list))
-    for each in passages:
-        # The first passage has the id of the row.
-        are_learns = each["id"] == row_of(each) and row_of(each) in have_learns
-        of_row[row_of(each)][are_learns].append(cosine(each))
-    return {row: max(map(fmean, parts.values())) for row, parts in of_row.items()}
 
 
 def _filters(filters: Filters) -> list[tuple[Any, ...]]:

@@ -14,17 +14,16 @@ from statistics import fmean
 from typing import Protocol, TypeVar
 
 from sakuin.language.model import Slot
-from sakuin.retrieval.weights import LEAST_SIMILARITY, NEAR_MATCH, NEAREST, Deviations, Scale, Weights
+from sakuin.retrieval.weights import LEAST_SIMILARITY, NEAR_MATCH, NEAREST, Scale, Weights
 
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
     """What a store knows of a chunk. `impacts`: the impact, (0-1], of each of the question's terms that it has.
 
-    `cosine` is that of its nearest passage, None without a vector of the question or of the chunk; `whole` that of its
-    `learns`, or the mean of its other passages if that is greater, None for a Table. `illustrates` are the ids of the
-    concepts that an example shows. `language` is empty if it is not known. `page` has it, empty for a Table; `is_box`:
-    its author marked it, all else of the page are sections.
+    `cosine` is None without a vector of the question or of the chunk. `illustrates` are the ids of the concepts that an
+    example shows. `language` is empty if it is not known. `page` has it, empty for a Table; `is_box`: its author marked
+    it, all else of the page are sections.
     """
 
     id: str
@@ -35,7 +34,6 @@ class Candidate:
     language: str = ""
     page: str = ""
     is_box: bool = False
-    whole: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +56,7 @@ class WordMatch:
 class Ranked:
     """A candidate with the parts of its score, best first in a ranking.
 
-    `evidence` is its score, `lead` what that is ahead of all others together. `deviations`: those of its cosines.
+    `evidence` is its score, `lead` what that is ahead of all others together. `z`: the cosine in standard deviations.
     `words`: what it has of the question's words. `behind`, 0-1: how much of a section's words one box of its page has.
     `lowered`: of a refused question, whose probabilities are all below `LEAST_SIMILARITY`; `least`: what that of a
     good first result is at least.
@@ -68,7 +66,7 @@ class Ranked:
     evidence: float
     lead: float
     scale: Scale
-    deviations: Deviations
+    z: float
     words: WordMatch
     behind: float = 0.0
     lowered: bool = False
@@ -133,12 +131,9 @@ class Unrelated:
     lower: float = 0.0
     behind: Mapping[str, float] = field(default_factory=dict)
 
-    def deviations(self, candidate: Candidate) -> Deviations:
-        """Returns how many standard deviations its cosines are above the mean; 0 without any."""
-        if (nearest := candidate.cosine) is None:
-            return Deviations()
-        whole = nearest if candidate.whole is None else candidate.whole
-        return Deviations((nearest - self.mean) / self.spread, (whole - self.mean) / self.spread)
+    def deviations(self, cosine: float | None) -> float:
+        """Returns how many standard deviations a cosine is above the mean; 0 without a cosine."""
+        return (cosine - self.mean) / self.spread if cosine is not None else 0.0
 
     def credit(self, language: str, words: WordMatch) -> float:
         """Returns what a text gets for its language: nothing if it has all grams of the question."""
@@ -197,12 +192,12 @@ def behind_by_language(
     scores: dict[str, list[float]] = {language: [] for language in cosines}
     for each in candidates:
         if each.language in scores:
-            scores[each.language].append(weights.of_words(words[each.id].share, words[each.id].covered))
+            scores[each.language].append(weights.score(0.0, words[each.id].share, words[each.id].covered))
     share = sum(map(len, scores.values())) / len(scores)
     of_words = {language: _mean(some, share, 0.0) for language, some in scores.items()}
     most = max(of_words.values())
     return {
-        language: weights.of_cosines * max(0.0, means[nearest] - mean) / others.spread + most - of_words[language]
+        language: weights.meaning * max(0.0, means[nearest] - mean) / others.spread + most - of_words[language]
         for language, mean in means.items()
     }
 
@@ -272,12 +267,12 @@ def rank(
     example has with the penalty. A section has a lower score beside a box of its page, the more of its words of the
     question the box has, too; examples are no such boxes then.
     """
-    evidence, deviations, before = {}, {}, {}
+    evidence, z, before = {}, {}, {}
     behind = _behind_boxes(candidates, words, with_examples=not lowers_examples)
     for each in candidates:
-        deviations[each.id] = others.deviations(each)
+        z[each.id] = others.deviations(each.cosine)
         has = words[each.id]
-        score = weights.score(deviations[each.id], has.share, has.covered) + others.credit(each.language, has)
+        score = weights.score(z[each.id], has.share, has.covered) + others.credit(each.language, has)
         before[each.id] = max(score + weights.scattered * has.scattered, min(score, lowest))
         evidence[each.id] = before[each.id] + (weights.example if lowers_examples and each.is_example else 0.0)
         evidence[each.id] += weights.section * behind.get(each.id, 0.0)
@@ -301,7 +296,7 @@ def rank(
     below |= {id for id, share in behind.items() if share == 1}
     rivals = [placed[each.id] for each in order if each.id not in below]
     ranked = [
-        Ranked(each.id, score, lead, scale, deviations[each.id], words[each.id], behind.get(each.id, 0.0))
+        Ranked(each.id, score, lead, scale, z[each.id], words[each.id], behind.get(each.id, 0.0))
         for each, score, lead in zip(order, evidences, leads(evidences, rivals), strict=True)
     ]
     if not ranked or ranked[0].is_good:

@@ -10,7 +10,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cache
 from importlib.resources import files
-from typing import NamedTuple
 
 from sakuin.retrieval.vectors import SearchMode
 
@@ -62,21 +61,11 @@ def learned_scale(parts: Mapping[str, float]) -> Scale:
     return Scale(**parts, enough=parts["least"])
 
 
-class Deviations(NamedTuple):
-    """The cosines of a candidate in standard deviations above that of texts that do not answer.
-
-    `meaning`: of its nearest passage. `whole`: of its `learns`, or the mean of its other passages if that is greater.
-    """
-
-    meaning: float = 0.0
-    whole: float = 0.0
-
-
 @dataclass(frozen=True, slots=True)
 class Weights:
     """The weights of a candidate's features in its score, and how a score becomes a similarity.
 
-    `meaning`, `whole`: of its `Deviations`. `words`, `covered`: of the shares of the question's words in
+    `meaning`: of the cosine in standard deviations. `words`, `covered`: of the shares of the question's words in
     `WordMatch`. `scattered`: of the share of the words that is scattered over the text. `example`: of an example nobody
     asked for. `section`: of a section beside an author's box of its page. `farther`: what a good match needs less for
     each deviation of `Unrelated.lower`. `mean`, `spread`: of the model's cosines between unrelated texts; they count as
@@ -84,7 +73,6 @@ class Weights:
     """
 
     meaning: float
-    whole: float
     words: float
     covered: float
     scattered: float
@@ -96,18 +84,9 @@ class Weights:
     spread: float
     known: int
 
-    @property
-    def of_cosines(self) -> float:
-        """Returns what a score gets if all cosines are one deviation higher."""
-        return self.meaning + self.whole
-
-    def score(self, z: Deviations, words: float, covered: float) -> float:
+    def score(self, z: float, words: float, covered: float) -> float:
         """Returns the score of a candidate that is no example."""
-        return self.meaning * z.meaning + self.whole * z.whole + self.of_words(words, covered)
-
-    def of_words(self, words: float, covered: float) -> float:
-        """Returns the part of a score that its words have."""
-        return self.words * words + self.covered * covered
+        return self.meaning * z + self.words * words + self.covered * covered
 
     def scale(self, *, has_words: bool, has_vector: bool, known_share: float = 1.0, lower: float = 0.0) -> Scale:
         """Returns the scale for what there is of a question to compare with texts.
@@ -121,7 +100,7 @@ class Weights:
         if not has_words:
             return vectors
         scale = both.towards(vectors, (1 - known_share) ** 2)
-        by_grams = (self.of_cosines + self.farther) * lower
+        by_grams = (self.meaning + self.farther) * lower
         return replace(scale, least=both.least - self.farther * lower, by_grams=by_grams, lower=lower)
 
 

@@ -45,15 +45,11 @@ class SearchedRow:
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """What is ranked of rows: their documents with one attribute, their cosines, and the documents of a sample.
-
-    `passages` are all documents of the rows whose distances were not there.
-    """
+    """What is ranked of rows: their documents with one attribute, their cosines, and the documents of a sample."""
 
     rows: Mapping[str, Row]
     cosines: Mapping[str, float]
     sample: Sequence[Row]
-    passages: Sequence[Row]
 
 
 def terms_schema(max_token_length: int, **full_text: float) -> AttributeSchemaParam:
@@ -136,8 +132,7 @@ def evidence(
             "sample": ids and sample and vector and rows_named(sample, vector),
         }
     )
-    rows = {str(row["id"]): row for row in answer["rows"]}
-    return Evidence(rows, near | cosines(answer["far"]), answer["sample"], answer["far"])
+    return Evidence({str(row["id"]): row for row in answer["rows"]}, near | cosines(answer["far"]), answer["sample"])
 
 
 def leg(rank_by: tuple[Any, ...], filters: tuple[Any, ...] | None, limit: int) -> dict[str, Any]:
