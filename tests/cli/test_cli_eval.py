@@ -197,10 +197,15 @@ def test_the_order_has_the_questions_that_are_not_answered_first(filled: Operato
 def test_learns_are_asked_as_questions_and_those_that_another_section_answers_are_refused(filled: Operator) -> None:
     site = filled.folder / "site"
     filled.file(f"site/{MATERIAL}.html", a_page(PAGE))
-    items = {"rule-formula": ["平方の形に直す方法", "係数を代入する計算", "符号の間違いを防ぐ方法"]}
+    # Both sections promise the same; only the words of the second one are about it.
+    shared = "二次式を平方の形に直す方法"
+    items = {
+        "rule-formula": [shared, "係数を代入する計算", "符号の間違いを防ぐ方法"],
+        "method-square": [shared, "平方完成の手順", "平方の形の読み方"],
+    }
     file = filled.file("site/learns.yml", json.dumps({MATERIAL: items}).encode())
-    assert filled.sakuin("learns", site, "--check", "--json").document["unasked"] == [FORMULA]
+    assert filled.sakuin("learns", site, "--check", "--json").document["unasked"] == [FORMULA, SQUARE]
     filled.deployment.put("learns.yml", file.read_bytes())
     asked = filled.sakuin("learns", site, "--check", "--json").document
     elsewhere = [one["message"] for one in asked["refused"] if one["rule"] == "learns-elsewhere"]
-    assert (asked["unasked"], elsewhere) == ([], [f"「平方の形に直す方法」 of #rule-formula is answered by {SQUARE}"])
+    assert (asked["unasked"], elsewhere) == ([], [f"「{shared}」 of #rule-formula is answered by {SQUARE}"])

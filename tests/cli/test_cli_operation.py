@@ -154,7 +154,7 @@ def test_pages_are_listed_with_the_words_that_are_found_of_them(operator: Operat
     assert (empty["words"], tea["words"], tea["explanations"]) == (None, words, 1)
     line = "3 words searched, 0 only read, 1 left out (form 1), 2 lost"
     names, _, shown, total = operator.sakuin("list").out.splitlines()
-    assert re.split(" {2,}", names)[:6] == ["material", "explanations", "searched", "only read", "left out", "lost"]
+    assert re.split(" {2,}", names)[:6] == ["page", "sections", "searched", "only read", "left out", "lost"]
     assert re.split(" {2,}", shown)[:6] == ["tea", "1", "3", "0", "1", "2"]
     assert total == f"2 pages, 1 section, {line}"
     assert line in operator.sakuin("status").out

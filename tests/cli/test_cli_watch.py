@@ -36,10 +36,10 @@ def test_what_was_saved_is_pushed_and_nothing_else(operator: Operator, monkeypat
     lines = watched(operator, monkeypatch, saves=saves())
     after = lines[lines.index(f"watching {operator.folder}/site; Ctrl-C ends it") + 1 :]
     assert [line.partition(": ")[0].rpartition(", in ")[0] or line.partition(": ")[0] for line in after] == [
-        *("! new", "  x", "2 of 2 pages searchable, 3 explanations"),
+        *("! new", "  x", "2 of 2 pages searchable, 3 sections"),
         f"✗ {operator.folder}/site/broken.html  The file is empty. Upload the built page again.",
         "! In the library, and not in your folders",
-        "0 of 1 pages searchable, 0 explanations",
+        "0 of 1 pages searchable, 0 sections",
     ]
     assert operator.sakuin("read", "x#def-new", "--details", "--json").document["chunk"]["title"] == "new"
 

@@ -22,12 +22,20 @@ from tests.worlds import Worlds
 HERE = Path(__file__).parent
 SUITE = ".tools/clients/node_modules/@modelcontextprotocol/conformance/dist/index.js"
 REVISIONS = ("2025-11-25", "2026-07-28")
-# What of the suite a server has to pass whose only feature is tools; the rest may be in the lists of failures.
+# What of the suite a server has to pass that has tools and a prompt alone; the rest may be in the lists of failures.
 OF_A_SEARCH_SERVER = {
-    "2025-11-25": {"server-initialize", "ping", "tools-list", "tools-call-error", "dns-rebinding-protection"},
+    "2025-11-25": {
+        "server-initialize",
+        "ping",
+        "tools-list",
+        "prompts-list",
+        "tools-call-error",
+        "dns-rebinding-protection",
+    },
     "2026-07-28": {
         "server-stateless",
         "tools-list",
+        "prompts-list",
         "tools-call-error",
         "json-schema-2020-12",
         "dns-rebinding-protection",

@@ -58,7 +58,9 @@ def test_only_admins_see_and_change_pages(world: World) -> None:
 
 def test_pages_are_listed_with_their_state_and_filtered(console: ConsoleClient) -> None:
     listed = texts_of(console.get("/pages").text)
-    assert re.search(r"bad failed 0 1 – The file is a PDF, not an HTML page\..*code ready 2 1 .*junior/", listed)
+    assert re.search(r"bad failed 0 1 – The file is a PDF, not an HTML page\..*code ready 2 2 .*junior/", listed)
+    for rule in ("duplicate-id", "learns-none"):
+        assert f'href="/console/findings?rule={rule}"' in console.get("/pages/page?material=code").text
     assert "bad" not in texts_of(console.get("/pages?prefix=junior/").text)
     assert MATERIAL not in console.get("/pages?status=failed").text
     assert console.get("/pages/page?material=unknown").status_code == 404
@@ -121,11 +123,14 @@ def test_a_page_that_lost_much_is_named_with_the_version_before(console: Console
     good = world.put("lost.html", a_page(whole))
     assert "took" not in texts_of(console.get("/").text)
     world.put("lost.html", a_page({"rule-1": "Rule 1: text."}))
-    for path in ("/", "/pages/page?material=lost"):
-        page = texts_of(console.get(path).text)
-        assert "took 8 of the 9 explanations of the page" in page
-        assert f"versionId={good}" in page
-    assert "An upload took much of 1 page." in texts_of(console.get("/").text)
+    page = texts_of(console.get("/pages/page?material=lost").text)
+    assert "took 8 of the 9 explanations of the page" in page
+    assert f"versionId={good}" in page
+    # The first page leads to it.
+    first = console.get("/").text
+    assert "An upload took much of 1 page." in texts_of(first)
+    assert "its page has the command that restores the version before. lost Show" in texts_of(first)
+    assert '<a href="/console/pages/page?material=lost">lost</a></small>' in first
     assert "1ページの多くがなくなりました。" in texts_of(console_of(world, "ja").sign_in_admin().get("/").text)
     world.put("lost.html", a_page(whole))
     assert "took" not in texts_of(console.get("/").text)

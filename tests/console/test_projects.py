@@ -88,8 +88,12 @@ def owner(signed_out: Projects) -> Projects:
 
 
 def actions(html: str) -> set[str]:
-    """The targets of the forms of a page, without those of the layout."""
-    found = {unescape(each) for each in re.findall(r'<form[^>]* action="/console([^"]*)"', html)}
+    """The targets of the forms of a page that may change something, without those of the layout.
+
+    A form that is sent with GET, as a search, only reads.
+    """
+    forms = [form for form in re.findall(r"<form\b[^>]*>", html) if 'method="get"' not in form]
+    found = {unescape(each) for form in forms for each in re.findall(r' action="/console([^"]*)"', form)}
     return found - {"/sign-out"}
 
 

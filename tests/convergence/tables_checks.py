@@ -109,10 +109,10 @@ def _check_tool(world: TablesWorld, oracle: TablesOracle, tool: str) -> None:
     status["skipped_nodes"] = {node["json_pointer"] for node in status.get("skipped_nodes", ())}
     said = {name: status.get(name) for name in wanted}
     assert said == wanted, f"the status says {said}, and is {wanted}"
-    if status["state"] in ("ready", "error"):
+    if status["state"] in ("ready", "empty", "error"):
         events = [(each["DetailType"], json.loads(each["Detail"])) for each in world.bus.taken]
         told = {(name, detail["tool_id"], detail.get("generation")) for name, detail in events}
-        kind = "ToolReady" if status["state"] == "ready" else "ToolFailed"
+        kind = "ToolFailed" if status["state"] == "error" else "ToolReady"
         assert (kind, tool, status["generation"]) in told, f"no event says that the Tool is {status['state']}"
     hits, texts = found(world, tool), {id: piece.text for id, piece in oracle.of_tool(tool).items()}
     assert hits == texts, f"finds too much {hits.keys() - texts.keys()}, misses {texts.keys() - hits.keys()}"

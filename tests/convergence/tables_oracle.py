@@ -101,7 +101,7 @@ class TablesOracle:
         fact = self.tools[tool]
         is_missing = fact.json_path not in places(self.documents[fact.table])
         return {
-            "state": "error" if is_missing else "ready",
+            "state": "error" if is_missing else "ready" if found else "empty",
             "nodes_count": len({piece.json_pointer for piece in found}),
             "chunks_count": len(found),
             "indexed_chunks_count": len(found),

@@ -208,7 +208,8 @@ async def test_a_goal_in_plain_words_finds_the_formula(deployed: Deployed) -> No
     assert first["title"] == "解の公式"
     assert first["url"] == f"{deployed.url}/junior/二次方程式の解き方_教材.html#rule-quadratic-formula"
     assert 3 <= len(first["learns"]) <= 5
-    assert 0.8 < first["similarity"] <= 1
+    # A probability that counts near misses; docs/measurements/quality.md has its reliability.
+    assert 0.7 <= first["similarity"] <= 1
     assert 50 <= len(first["excerpt"]) <= 110
 
 

@@ -189,7 +189,7 @@ def test_a_deleted_page_is_gone_and_can_come_back(deployed: Deployed) -> None:
     assert deployed.delete(key) == "applied"
     assert "試験/戻る_教材#rule-golden-ratio" not in ids(deployed, "黄金比", top_k=50)
     code, output = deployed.sakuin("search", "黄金比", "--material", "試験/戻る_教材", "--json")
-    assert (code, "There is no page '試験/戻る_教材'" in output) == (1, True)
+    assert (code, "There is no material '試験/戻る_教材'" in output) == (1, True)
     assert deployed.put(key, a_page(GOLDEN, title="戻る")) == "applied"
     assert ids(deployed, "黄金比", material="試験/戻る_教材") == ["試験/戻る_教材#rule-golden-ratio"]
 

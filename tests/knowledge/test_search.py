@@ -98,9 +98,11 @@ class _Near(ChunkSearch):
 
     def matches(self, question: Question) -> list[Match]:
         found = (("解の公式", 0.45), ("解の公式", 0.4), ("平方完成", 0.31), ("符号のコツ", 0.2))
-        best, scale = super().matches(question)[0], Scale(constant=0.0, score=1.0, lead=0.0, least=1.0)
-        ranked = [replace(best.ranked, evidence=math.log(each / (1 - each)), scale=scale) for _, each in found]
-        return [replace(best, title=title, ranked=one) for (title, _), one in zip(found, ranked, strict=True)]
+        ranked = super().matches(replace(question, limit=5))
+        best = next(each for each in ranked if each.anchor == "rule-quadratic-formula")
+        scale = Scale(constant=0.0, score=1.0, lead=0.0, least=1.0)
+        evidences = [replace(best.ranked, evidence=math.log(each / (1 - each)), scale=scale) for _, each in found]
+        return [replace(best, title=title, ranked=one) for (title, _), one in zip(found, evidences, strict=True)]
 
 
 def test_without_a_good_match_the_nearest_three_come_with_their_similarities(world: World) -> None:

@@ -1,6 +1,7 @@
 """The wheels, installed into empty environments, away from the clone and without Node."""
 
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -42,7 +43,10 @@ def installed(wheels: Path, folder: Path, extra: str = "") -> Path:
 def test_the_small_wheel_is_the_command_of_authors(wheels: Path, tmp_path: Path) -> None:
     sakuin = installed(wheels, tmp_path)
     assert run(sakuin, "--version", folder=tmp_path).startswith("sakuin ")
-    assert "58 warnings: 58 learns-missing" in run(sakuin, "learns", ROOT / "samples" / "senior", folder=tmp_path)
+    order = run(sakuin, "learns", ROOT / "samples" / "senior", folder=tmp_path)
+    assert order.startswith("# Write `learns`\n")
+    pages = {page.stem for page in (ROOT / "samples" / "senior").glob("*.html")}
+    assert set(re.findall("^## (.+?)#", order, re.MULTILINE)) == pages
     assert 'install "sakuin[local]"' in run(sakuin, "up", folder=tmp_path, expected=1)
 
 
