@@ -49,7 +49,8 @@ def rendered(text: str, page: str = "") -> Markup:
 
     held = outside_code(visible(text), lambda part: _FORMULA.sub(hold, part))
     html = _markdown().render(held, {"page": page.partition("#")[0]})
-    return Markup(_HELD.sub(lambda match: formulas[int(match[1])] if int(match[1]) < len(formulas) else "", html))  # noqa: S704 (built here)
+    whole = _HELD.sub(lambda match: formulas[int(match[1])] if int(match[1]) < len(formulas) else "", html)
+    return Markup(whole)  # noqa: S704 - the renderer escapes texts, and the formulas are read again
 
 
 def _mathml(tex: str) -> str:
