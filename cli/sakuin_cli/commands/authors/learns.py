@@ -83,9 +83,9 @@ def _check(terminal: Terminal, site: "LearnsOfSite", client: "DeploymentClient |
     refused = [*site.findings, *site.promises(), *elsewhere, *stale]
     accepted = accept(folder, site, {(one.material, one.anchor) for one in refused}) if folder else 0
     written = [one for one in site.sections if one.items]
-    reasons = {f"{one.material}#{one.anchor}": one for one in refused}
+    refused_ids = {f"{one.material}#{one.anchor}" for one in refused}
     rows: list[dict[str, int | str]] = [
-        {"section": one.id, "items": len(one.items or ()), "check": "refused" if one.id in reasons else "ok"}
+        {"section": one.id, "items": len(one.items or ()), "check": "refused" if one.id in refused_ids else "ok"}
         for one in written
     ]
     document = {"sections": rows, "refused": list(map(asdict, refused)), "unasked": unasked, "accepted": accepted}
