@@ -1,5 +1,23 @@
 -- Entries of Tables, and filters by their fields: what this adds to version 1.0.0.
 
+-- All locks at once, and each within 200 ms: a search that waits for one of them, and has another that this waits for,
+-- would be ended as a deadlock after a second.
+do $$
+begin
+  for attempt in 1..100 loop
+    begin
+      perform set_config('lock_timeout', '200ms', true);
+      lock table public.context_table, public.mcp_binding, public.chunks, public.table_object, public.tool
+        in access exclusive mode;
+      perform set_config('lock_timeout', '0', true);
+      return;
+    exception when lock_not_available then
+      perform pg_sleep(.1 * random());
+    end;
+  end loop;
+  raise lock_not_available using message = 'Searches keep the tables locked. Apply this migration again';
+end $$;
+
 alter table public.context_table add column entries jsonb check (entries ? 'pattern');
 alter table public.mcp_binding add column filter jsonb;
 alter table public.chunks add column attributes jsonb;
@@ -565,6 +583,22 @@ begin
   return done;
 end $$;
 
+-- What a worker knows of a page before it changes it: {page, null if there is none, index_versions}. `words`: the rows of
+-- the words of its explanations that the page's index version wrote: {anchor: [number, content_hash, text_hash,
+-- language]}.
+create or replace function public.page_record(p_material text) returns jsonb language plpgsql stable as $$
+begin
+  return jsonb_build_object('index_versions', index_versions(), 'page', (
+    select jsonb_build_object(
+      'generation', m.generation, 'status', m.status, 'key', m.key, 'indexed_version_id', m.indexed_version_id,
+      'fingerprint', m.fingerprint, 'page_hash', m.page_hash, 'words', (
+        select coalesce(jsonb_object_agg(k.anchor, jsonb_build_array(
+          w.number, k.content_hash, k.text_hashes[1], k.language)), '{}')
+        from knowledge_chunks k join chunk_words w on w.id = k.id and w.is_current
+        where k.material = m.material and k.fingerprint = m.fingerprint))
+    from material m where m.material = p_material));
+end $$;
+
 -- Sets what each table and function needs, whatever they had. Each migration ends with it: a function that is created
 -- again has lost its settings.
 create or replace function public.set_rights() returns void language plpgsql as $$
@@ -573,7 +607,11 @@ declare
   f regprocedure;
   name regproc;
 begin
-  for t in select c.oid from pg_class c where c.relnamespace = 'public'::regnamespace and c.relkind = 'r' loop
+  -- A table that has it is not locked.
+  for t in
+    select c.oid from pg_class c
+    where c.relnamespace = 'public'::regnamespace and c.relkind = 'r' and not c.relrowsecurity
+  loop
     execute format('alter table %s enable row level security', t);
   end loop;
   -- All functions find the same tables, whoever calls them. A table in a caller's pg_temp is found last.

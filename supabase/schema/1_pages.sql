@@ -300,14 +300,16 @@ create function public.mark_announced(p_states jsonb) returns void language sql 
 $$;
 
 -- What a worker knows of a page before it changes it: {page, null if there is none, index_versions}. `words`: the rows of
--- the words of its explanations that the page's index version wrote: {anchor: [number, content_hash, text_hash]}.
+-- the words of its explanations that the page's index version wrote: {anchor: [number, content_hash, text_hash,
+-- language]}.
 create function public.page_record(p_material text) returns jsonb language plpgsql stable as $$
 begin
   return jsonb_build_object('index_versions', index_versions(), 'page', (
     select jsonb_build_object(
       'generation', m.generation, 'status', m.status, 'key', m.key, 'indexed_version_id', m.indexed_version_id,
       'fingerprint', m.fingerprint, 'page_hash', m.page_hash, 'words', (
-        select coalesce(jsonb_object_agg(k.anchor, jsonb_build_array(w.number, k.content_hash, k.text_hashes[1])), '{}')
+        select coalesce(jsonb_object_agg(k.anchor, jsonb_build_array(
+          w.number, k.content_hash, k.text_hashes[1], k.language)), '{}')
         from knowledge_chunks k join chunk_words w on w.id = k.id and w.is_current
         where k.material = m.material and k.fingerprint = m.fingerprint))
     from material m where m.material = p_material));

@@ -90,7 +90,11 @@ declare
   f regprocedure;
   name regproc;
 begin
-  for t in select c.oid from pg_class c where c.relnamespace = 'public'::regnamespace and c.relkind = 'r' loop
+  -- A table that has it is not locked.
+  for t in
+    select c.oid from pg_class c
+    where c.relnamespace = 'public'::regnamespace and c.relkind = 'r' and not c.relrowsecurity
+  loop
     execute format('alter table %s enable row level security', t);
   end loop;
   -- All functions find the same tables, whoever calls them. A table in a caller's pg_temp is found last.

@@ -93,6 +93,10 @@ def test_words_of_the_same_text_are_not_analyzed_again_even_if_another_worker_re
     assert index.analyzed == [{"tip-sign"}, {"tip-sign"}, set(BOXES)]
     world.put("new.html", a_page(BOXES))
     assert words(MATERIAL) == words("new")
+    # A vocabulary depends on the language.
+    world.bucket.write(KEY, a_page(BOXES).replace(b"lang='ja'", b"lang='de'"))
+    deliver(world, index, world.bucket.take_messages()[0])
+    assert index.analyzed[-1] == set(BOXES)
 
 
 def deliver(world: World, index: "_Interrupted", message: str) -> None:

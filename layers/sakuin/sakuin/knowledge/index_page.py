@@ -252,7 +252,7 @@ def chunks_of_page(
         passages = embedded_passages(explanation.text[:EMBEDDED_LENGTH], title=title, learns=with_learns)
         texts |= passages
         number, *hashes = known.get(explanation.anchor, (None,))
-        same = hashes == [text_hash(explanation.content), next(iter(passages))]
+        same = hashes == [text_hash(explanation.content), next(iter(passages)), page.language]
         words = _NO_WORDS if same else _words(page, explanation, items, vocabulary)
         chunk = _chunk(material, page, explanation, items, tuple(passages), words)
         chunks.append(replace(chunk, words_row=number if same else None))

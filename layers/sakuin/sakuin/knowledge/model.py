@@ -371,8 +371,9 @@ class LibraryCounts:
 class PageRecord:
     """What a worker knows of a page before it changes it, and the index versions of the deployment.
 
-    `words` has the row of words, the `content_hash` and the first of `text_hashes` by anchor, if this version's index
-    wrote them. The other fields are those of `MaterialState`; of an unknown page, those of a deleted one.
+    `words` has the row of words, the `content_hash`, the first of `text_hashes` and the language by anchor, if this
+    version's index wrote them. The other fields are those of `MaterialState`; of an unknown page, those of a deleted
+    one.
     """
 
     index_versions: Sequence[StoredIndexVersion] = ()
