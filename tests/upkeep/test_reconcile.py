@@ -16,7 +16,7 @@ from sakuin.platform.s3 import BucketObject
 from sakuin.platform.waiting import WorkRow
 from sakuin.tables.nodes import RecordedRows
 from sakuin.tables.reconcile import missing_and_orphaned
-from sakuin.upkeep.daily_round import DailyRound
+from sakuin.upkeep.maintain import DailyRound
 
 from tests.builders import a_page
 from tests.convergence.passing import A_DAY, time_passes

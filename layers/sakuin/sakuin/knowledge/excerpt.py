@@ -63,13 +63,13 @@ def part_of(text: str, *, around: Sequence[str], length: int) -> str:
     last = max(bisect(ends, begins + length), first)
     # Without a part of the next line the text would be too short. Its links have no addresses, so that none is cut.
     left = begins + length - (ends[last - 1] if last > first else begins)
-    rest = (
+    beginning = (
         [excerpt(with_addresses(lines[last]), around=around, length=left)]
         if last < len(lines) and 2 * left > length
         else []
     )
     opened = open_fence("\n".join(lines[:first]))
-    shown = [*([opened] if opened else []), *lines[first:last], *rest]
+    shown = [*([opened] if opened else []), *lines[first:last], *beginning]
     fence = open_fence("\n".join(shown))
     return "\n".join([*(["…"] if first else []), *shown, *([closing(fence)] if fence else [])])
 

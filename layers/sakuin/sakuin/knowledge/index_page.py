@@ -137,8 +137,8 @@ class IndexPage:
         learns = self.learns(page.key, page.material, content)
         version = self._others(record.index_versions).get(page.index_version or "", self._live(record.index_versions))
         has_rows = any(each.store == "turbopuffer" for each in (self.version, *_pages(record.index_versions)))
-        known = {} if has_rows or record.fingerprint != fingerprint else record.words
-        chunks, texts = chunks_of_page(page.material, content, learns.learns, self.version.vocabulary, known)
+        words = {} if has_rows or record.fingerprint != fingerprint else record.words
+        chunks, texts = chunks_of_page(page.material, content, learns.learns, self.version.vocabulary, words)
         vectors, embedded = self._vectors(version, record, chunks, texts, stores_all=has_rows)
         indexed = [IndexedChunk(one.anchor, one.learns.items, one.learns.given) for one in chunks]
         change = PageChange(
@@ -213,9 +213,9 @@ class IndexPage:
         for twin in set(_pages(record.index_versions)) - {version}:
             if missing and twin.space != version.space and twin.has_vectors_of(version):
                 # Another store has a vector already.
-                known = self.index.vectors(missing, twin)
-                self.index.store_vectors(known, version)
-                missing -= known.keys()
+                stored = self.index.vectors(missing, twin)
+                self.index.store_vectors(stored, version)
+                missing -= stored.keys()
         unstored = set(missing)
 
         def keep(vectors: Mapping[str, Vector]) -> None:

@@ -246,8 +246,7 @@ class MaterialRecords:
         if prefix:
             request = request.gte("material", prefix).lt("material", prefix + _LAST)
         states = [material_state(row) for row in answer(request.limit(limit + 1))]
-        more = len(states) > limit
-        return states[:limit], states[limit - 1].material if more else None
+        return states[:limit], states[limit - 1].material if len(states) > limit else None
 
     def latest(self, limit: int) -> Sequence[MaterialState]:
         """Returns the materials that were indexed last, the last one first."""

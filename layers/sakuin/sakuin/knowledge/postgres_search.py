@@ -368,8 +368,8 @@ class ReadKnowledge:
     def places(self, filters: Filters = EVERYTHING) -> Sequence[Place]:
         """Returns the library or the folder of the filters, then the described folders in it that have pages."""
         beginning = self.within(filters).beginning
-        own, *described = call(self.client, "library_places", {"p_limit": _PLACES, "p_in": beginning})
-        return [Place(**row) for row in (own, *(row for row in described if row["pages"]))]
+        whole, *described = call(self.client, "library_places", {"p_limit": _PLACES, "p_in": beginning})
+        return [Place(**row) for row in (whole, *(row for row in described if row["pages"]))]
 
     def filter_values(self, *, like: str | None = None) -> FilterValues:
         """Returns the first values that each filter accepts, and of the materials those whose names are like `like`."""
@@ -384,12 +384,12 @@ class ReadKnowledge:
         """
         if filters.category is filters.level is filters.material is filters.beginning is None:
             return
-        known = self.filter_values(like=filters.material)
+        listed = self.filter_values(like=filters.material)
         for name, value, alone, values in (
-            ("category", filters.category, Filters(category=filters.category), known.categories),
-            ("level", filters.level, Filters(level=filters.level), known.levels),
-            ("material", filters.material, Filters(material=filters.material), known.materials),
-            ("folder", filters.folder or None, Filters(folder=filters.folder), known.folders),
+            ("category", filters.category, Filters(category=filters.category), listed.categories),
+            ("level", filters.level, Filters(level=filters.level), listed.levels),
+            ("material", filters.material, Filters(material=filters.material), listed.materials),
+            ("folder", filters.folder or None, Filters(folder=filters.folder), listed.folders),
         ):
             # There may be more values than are listed. The caller's own folder may be empty.
             is_own = name == "folder" and value == self.folder
@@ -402,8 +402,8 @@ def _unknown(name: str, value: str, values: Sequence[str]) -> str:
     if not values:
         argument = "in" if name == "folder" else name
         return f"No page has a {name}. Leave {argument!r} out."
-    more = " list_materials lists the others." if len(values) == _VALUES else ""
-    return f"There is no {name} {value!r}. There are: {', '.join(values)}.{more}"
+    advice = " list_materials lists the others." if len(values) == _VALUES else ""
+    return f"There is no {name} {value!r}. There are: {', '.join(values)}.{advice}"
 
 
 def _stored(row: Mapping[str, Any]) -> StoredChunk:

@@ -49,10 +49,10 @@ def _other_forms() -> dict[str, str]:
 def _same(character: str) -> str:
     """Returns what matches a character, also in several parts: a letter and its marks, the letters of a ligature."""
     members = _members(character)
-    one = members if members == _escaped(character) else f"[{members}]"
+    same = members if members == _escaped(character) else f"[{members}]"
     form, apart = folded(character), unicodedata.normalize("NFD", character)
     parts = form if len(form) > 1 else apart if apart != character else ""
-    return f"(?:{one}|{''.join(map(_same, parts))})" if parts else one
+    return f"(?:{same}|{''.join(map(_same, parts))})" if parts else same
 
 
 def _members(character: str) -> str:

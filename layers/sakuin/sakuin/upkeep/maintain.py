@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from sakuin.errors import OutOfTime
 from sakuin.platform.run_all import rotated, run_all
+from sakuin.platform.supabase.client import Client, answer, call
 from sakuin.platform.telemetry import CurrentWork
 from sakuin.tables.postgres import TableIndex
 from sakuin.tables.reconcile import complete_indexed
@@ -27,8 +28,33 @@ LONGEST_PART = 40.0
 # Rows of one kind in one statement: far less than the eight seconds that Supabase allows.
 ROWS_PER_PORTION = 5_000
 
+# Works on the portion after a place. Returns how much it did, and the place of the next portion, None after the last.
+Portion = Callable[[str], tuple[int, str | None]]
+
 T = TypeVar("T")
 R = TypeVar("R")
+
+
+@dataclass(frozen=True, slots=True)
+class DailyRound:
+    """A round whose place is in Postgres. A worker that dies loses one portion; two at once may repeat portions."""
+
+    client: Client
+    name: str
+    portion: Portion
+    seconds: float = 10.0
+    clock: Callable[[], float] = time.monotonic
+
+    def __call__(self) -> int:
+        """Continues the round of the day for about `seconds`; returns how much it did."""
+        until, done = self.clock() + self.seconds, 0
+        start = call(self.client, "begin_round", {"p_name": self.name})
+        place: str | None = start["place"] if start else None
+        while place is not None and self.clock() < until:
+            count, place = self.portion(place)
+            answer(self.client.table("daily_round").update({"place": place}).eq("name", self.name))
+            done += count
+        return done
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,10 +19,9 @@ from sakuin.tables.postgres import TableIndex
 from sakuin.tables.reconcile import RestartTables
 from sakuin.upkeep.canary import Canary
 from sakuin.upkeep.daily_counts import DAYS, DailyCountRecords
-from sakuin.upkeep.daily_round import DailyRound, Portion
 from sakuin.upkeep.doctor import DatabaseSize
 from sakuin.upkeep.index_versions import BuildIndexVersions, IndexVersions
-from sakuin.upkeep.maintain import ROWS_PER_PORTION, Maintain
+from sakuin.upkeep.maintain import ROWS_PER_PORTION, DailyRound, Maintain, Portion
 from sakuin.upkeep.reconcile import KINDS, DailyComparison
 from sakuin.upkeep.schedule import Schedule
 from sakuin.wiring.clients import Clients

@@ -85,13 +85,13 @@ def read_page(
     regions = {each.anchor: outline.regions[id(each.element)] for each in elements}
     added = add_small_sections(elements, regions)
     dropped: defaultdict[str | None, list[AnchoredElement]] = defaultdict(list)
-    for each in (each for each in elements if each.anchor not in added):
-        reason = "template" if TEMPLATE.match(text) else _left_out(each, regions[each.anchor], settings)
-        dropped[reason].append(each)
-    kept = dropped.pop(None, [])
-    if len(kept) > most_explanations:
-        raise UnreadablePage(coded("page.many_headings", count=len(kept), most=most_explanations))
-    explanations = _explanations(elements, kept, regions)
+    for element in (element for element in elements if element.anchor not in added):
+        reason = "template" if TEMPLATE.match(text) else _left_out(element, regions[element.anchor], settings)
+        dropped[reason].append(element)
+    explained = dropped.pop(None, [])
+    if len(explained) > most_explanations:
+        raise UnreadablePage(coded("page.many_headings", count=len(explained), most=most_explanations))
+    explanations = _explanations(elements, explained, regions)
     counting = counting_numbers(outline.titles) | counting_numbers([each.title for each in explanations])
     explanations = tuple(_without_numbering(each, counting) for each in explanations) if counting else explanations
     explanations = with_links(elements, with_parents(explanations))
@@ -111,7 +111,7 @@ def read_page(
         language=one_line(attribute(first["html"], "lang"))[:LONGEST_LANGUAGE] or None if "html" in first else None,
         by_headings=not authored,
         places=places,
-        unanchored_headings=() if authored else unanchored_headings(kept, explanations),
+        unanchored_headings=() if authored else unanchored_headings(explained, explanations),
         problems=settings.problems,
         words=books(tags, page_steps, content, left_out, regions, dropped, explanations, title),
     )

@@ -58,9 +58,9 @@ class Draft:
         shift = len(text) - (end - start)
         piece = _Piece(self.typed_span(start, end), (start, start + len(text)))
         kept_pieces = [
-            one if one.variant[1] <= start else _Piece(one.typed, (one.variant[0] + shift, one.variant[1] + shift))
-            for one in self.pieces
-            if one not in inside
+            old if old.variant[1] <= start else _Piece(old.typed, (old.variant[0] + shift, old.variant[1] + shift))
+            for old in self.pieces
+            if old not in inside
         ]
         pieces = sorted([*kept_pieces, piece], key=lambda one: one.variant)
         return Draft(self.typed, self.text[:start] + text + self.text[end:], self.steps, tuple(pieces))

@@ -173,11 +173,11 @@ def _page_lines(read: ReadKnowledge, wanted: PageArguments, material: str, start
     lines = "\n".join(each.content for each in parts[:PARTS]).split("\n")[first - part.line :]
     text = "\n".join(lines[: wanted.end_line - first])
     length = offset + add_text(answer, text[offset:], max_tokens=wanted.max_tokens)
-    rest = text[:length].rpartition("\n")[2]
-    following = (first + text.count("\n", 0, length), len(rest))
+    unfinished = text[:length].rpartition("\n")[2]
+    following = (first + text.count("\n", 0, length), len(unfinished))
     if length == len(text):
         following = (first + len(lines), 0) if len(parts) > PARTS else (wanted.end_line, 0)
-    elif not rest:
+    elif not unfinished:
         answer["text"] = answer["text"].removesuffix("\n")
     if following[0] < wanted.end_line:
         answer["truncated"] = "There are more lines. Send `next_cursor` for the rest."
@@ -215,11 +215,11 @@ def find_text(read: ReadKnowledge, wanted: FindArguments) -> Answer:
     if wanted.cursor is not None:
         place, first, material = position_of(wanted.cursor, *question).split(" ", 2)
         after, lines = (material, int(place)), int(first)
-    found = read.find(wanted.text, filters, after)
-    if not found.matches and found.last is None and after is None:
+    page = read.find(wanted.text, filters, after)
+    if not page.matches and page.last is None and after is None:
         read.check_filters(filters)
-    places = [(match, number) for match in found.matches for number in match.lines][lines:]
-    answer: Answer = {"places": [], "read": found.read, "next_cursor": None}
+    places = [(match, number) for match in page.matches for number in match.lines][lines:]
+    answer: Answer = {"places": [], "read": page.read, "next_cursor": None}
     add_link_note(answer, read.base_url, has_links=bool(places))
     views = _within((_place_view(read, match, line, wanted.text) for match, line in places), tokens=wanted.max_tokens)
     shown = add_fitting(answer, "places", views)
@@ -227,8 +227,8 @@ def find_text(read: ReadKnowledge, wanted: FindArguments) -> Answer:
         match, number = places[shown]
         start = f"{match.position - 1} {match.lines.index(number)} {match.material}"
         answer["next_cursor"] = cursor_of(start, *question)
-    elif found.last is not None:
-        answer["next_cursor"] = cursor_of(f"{found.last[1]} 0 {found.last[0]}", *question)
+    elif page.last is not None:
+        answer["next_cursor"] = cursor_of(f"{page.last[1]} 0 {page.last[0]}", *question)
     if answer["next_cursor"]:
         answer["truncated"] = "Not everything was searched. Send `next_cursor` to go on."
     return answer
@@ -297,8 +297,8 @@ def list_materials(read: ReadKnowledge, wanted: MaterialArguments) -> Answer:
     del values["materials"]
     answer: Answer = {"materials": [], "filters": values, "next_cursor": None}
     if wanted.cursor is None:
-        own, *folders = map(asdict, read.places(filters))
-        answer = {"about": own | {"folders": folders}} | answer
+        library, *folders = map(asdict, read.places(filters))
+        answer = {"about": library | {"folders": folders}} | answer
     add_link_note(answer, read.base_url, has_links=bool(materials))
     entries = [asdict(item) | {"url": page_link(item.material, read.base_url)} for item in materials]
     shown = add_fitting(answer, "materials", entries)
