@@ -84,6 +84,14 @@ def test_a_short_version_is_in_the_index_with_a_longer_one(query: str, text: str
     assert absent(specifics, lambda forms: [False for _ in forms]) == ("0.29",)
 
 
+@pytest.mark.parametrize(
+    ("text", "lacking"), [("判別式が負のとき", ()), ("D<0 のとき", ()), ("二次関数の値", ("D<0",))]
+)
+def test_signs_that_the_vocabulary_names_may_be_written_by_their_name(text: str, lacking: tuple[str, ...]) -> None:
+    question = analyze_query("D<0 の意味", LexiconEntries(known=CONCEPTS))
+    assert missing_from(text, question) == lacking
+
+
 # Words that school mathematics has another use for, and words of other languages.
 WORDS = """
 friction price model mode project product law table order value refraction reaction interest causes party radio

@@ -266,6 +266,9 @@ def _plain(text: str) -> str:
 def _code_patterns(form: str) -> list[re.Pattern[str]]:
     """Returns what finds a code with any sign or none between its parts, and the words that an abbreviation is of."""
     parts = _PART.findall(form)
+    if not parts:
+        # The name of a sign in a vocabulary: 判別式 for D>0.
+        return [re.compile(re.escape(form))]
     written = [f"0*{part.lstrip('0')}" if part.isdigit() else part.lower() for part in parts]
     before = "-" if form.startswith("-") else r"(?<!\d)" if parts[0].isdigit() else "(?<![a-z])"
     patterns = [before + r"[\W_]{0,2}".join(written) + (r"(?!\d)" if parts[-1].isdigit() else "(?![a-rt-z])")]
