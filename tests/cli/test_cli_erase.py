@@ -63,8 +63,8 @@ class Customer:
                 b"project": b"'%s'" % self.project.encode(),
             }
         )
-        # More letters of others before it than a request lists.
-        self._dies("MATERIAL", *[s3_message("nobody.html")] * 105, s3_message(f"{self.name}/a.html"))
+        # More letters of others before it than a request receives.
+        self._dies("MATERIAL", *[s3_message("nobody.html")] * 25, s3_message(f"{self.name}/a.html"))
         self._dies("TOOL", {"index": {"project_id": self.project, "table_id": table}})
         return self
 

@@ -26,7 +26,7 @@ def tools(a_world: Worlds, request: pytest.FixtureRequest) -> KnowledgeTools:
     return KnowledgeTools(world, world.read)
 
 
-@pytest.mark.parametrize("asked", [{"query": "解の公式"}, {"queries": [f"解の公式 その{n}" for n in range(8)]}])
+@pytest.mark.parametrize("asked", [{"query": "解の公式"}, {"queries": [f"解の公式 その{n}" for n in range(3)]}])
 @pytest.mark.parametrize("tools", [LONG, SHORT], indirect=True, ids=["long", "short"])
 def test_whole_results_that_fit_come_with_a_cursor_to_the_others(tools: KnowledgeTools, asked: dict[str, Any]) -> None:
     seen: list[dict[str, Any]] = []
