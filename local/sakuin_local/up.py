@@ -19,12 +19,13 @@ from sakuin_cli.terminal import Terminal
 from sakuin_local.data_folder import claimed
 from sakuin_local.errors import LocalError, ServiceDied, Stopped
 from sakuin_local.samples import Samples, load, load_pages, load_table, samples_in, write_settings
-from sakuin_local.stack import FrontDoor, Stack, running_stack
+from sakuin_local.stack import STACK, FrontDoor, Stack, running_stack
 from sakuin_local.steps import Steps
 from sakuin_local.vendors import VectorSource
 from sakuin_local.welcome import Welcome, call, texts_of_locale
 
 HOW_OFTEN_S = 0.2
+FAILURES_SHOWN_S = 3.0
 RUNS_AGAIN = "the stack runs again"
 
 
@@ -112,11 +113,15 @@ class _Runs:
                 welcome.show(own_pages=options.pages is not None)
             else:
                 progress.print(RUNS_AGAIN)
-            self.is_first = False
+            self.is_first, ends = False, threading.Event()
             if stack.was_killed:
                 threading.Thread(target=_reconcile, args=(stack.environment, progress.print), daemon=True).start()
-            while not self.stop.wait(HOW_OFTEN_S):
-                stack.programs.check()
+            threading.Thread(target=_show_failures, args=(stack, ends, progress.print), daemon=True).start()
+            try:
+                while not self.stop.wait(HOW_OFTEN_S):
+                    stack.programs.check()
+            finally:
+                ends.set()
             progress.print(self.texts("up.stopping"))
 
     def _first_calls(self, stack: Stack, steps: Steps) -> None:
@@ -141,6 +146,17 @@ class _Runs:
 def _shown(folder: Path) -> str:
     """Returns the name of a folder as a person in the current one writes it."""
     return f"{os.path.relpath(folder)}/" if folder.is_relative_to(Path.cwd()) else f"{folder}/"
+
+
+def _show_failures(stack: Stack, stop: threading.Event, show: Callable[[Text], None]) -> None:
+    """Shows a line about each failed invocation, also of the schedule, whose output nobody sees otherwise."""
+    from sakuin_local.aws.client import client
+    from sakuin_local.aws.failures import FailedInvocations
+
+    failed = FailedInvocations(client(stack.emulator, "logs"), f"/sakuin/{STACK}/")
+    while not stop.wait(FAILURES_SHOWN_S):
+        for line in failed.lines():
+            show(Text.assemble(("! ", "yellow"), line))
 
 
 def _of_model(vectors: VectorSource | None) -> dict[str, str]:

@@ -1,14 +1,20 @@
-"""What was started is ended, and restarts after a death."""
+"""What was started is ended, restarts after a death, and shows why functions fail."""
 
 import json
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
+import boto3
 import psutil
 import pytest
+from moto import mock_aws
+from sakuin_local.aws.failures import FailedInvocations, reason_of
 from sakuin_local.errors import LocalError, ServiceDied, Stopped
 from sakuin_local.processes import Programs, Running, end_leftovers
 
@@ -110,3 +116,60 @@ def test_a_strangers_process_that_has_the_number_now_is_left_alone(folder: Path)
                 stranger.wait(0.3)
         finally:
             stranger.kill()
+
+
+GROUP = "/sakuin/sakuin/maintain"
+
+FAILED = json.dumps({"message": "failed", "exception": "Traceback (most recent call last):\n  …\nKeyError: 'words'"})
+
+LOGGED = ["START RequestId: 1", '{"level":"ERROR",' + FAILED.removeprefix("{"), "END RequestId: 1"]
+
+IMPORT = [
+    "START RequestId: 1",
+    "Traceback (most recent call last):",
+    "  File …",
+    "ModuleNotFoundError: No module",
+    "END",
+]
+
+WELL = ["START RequestId: 1", '{"level":"INFO","message":"maintained"}', "END RequestId: 1"]
+
+
+@dataclass
+class Logs:
+    """CloudWatch Logs, and what failed since the last look."""
+
+    client: Any
+    count: int = 0
+    failed: FailedInvocations = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.client.create_log_group(logGroupName=GROUP)
+        self.failed = FailedInvocations(self.client, "/sakuin/sakuin/")
+
+    def invoked(self, *messages: str) -> None:
+        self.count += 1
+        stream = f"invocation {self.count}"
+        self.client.create_log_stream(logGroupName=GROUP, logStreamName=stream)
+        events = [{"timestamp": round(time.time() * 1000), "message": message} for message in messages]
+        self.client.put_log_events(logGroupName=GROUP, logStreamName=stream, logEvents=events)
+
+
+@pytest.fixture
+def logs(monkeypatch: pytest.MonkeyPatch) -> Iterator[Logs]:
+    monkeypatch.delenv("AWS_ENDPOINT_URL", raising=False)
+    with mock_aws():
+        yield Logs(boto3.client("logs"))
+
+
+def test_each_failed_invocation_has_one_line(logs: Logs) -> None:
+    logs.invoked(*WELL)
+    logs.invoked(*LOGGED)
+    assert logs.failed.lines() == ["function maintain failed: KeyError: 'words'"]
+    logs.invoked(*LOGGED)
+    assert [len(logs.failed.lines()) for _ in range(2)] == [1, 0]
+
+
+def test_a_function_that_cannot_start_says_why() -> None:
+    assert reason_of(IMPORT) == "ModuleNotFoundError: No module"
+    assert reason_of(WELL) is None
