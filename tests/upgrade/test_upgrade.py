@@ -26,11 +26,9 @@ from tests.upgrade.migrations import FIRST, await_reading, commits_of, schema_di
 from tests.upgrade.released import extended
 from tests.upgrade.replay import Replay, missing, read_messages, read_sessions
 
-SECOND = Path(__file__).with_name("second")
-
 
 @pytest.fixture
-def database(database_server: DatabaseServer, tmp_path: Path) -> Iterator[Database]:
+def old_database(database_server: DatabaseServer, tmp_path: Path) -> Iterator[Database]:
     """A database with the migrations of 1.0 alone."""
     released = tmp_path / "released"
     released.mkdir()
@@ -39,16 +37,6 @@ def database(database_server: DatabaseServer, tmp_path: Path) -> Iterator[Databa
         apply_migrations(running.dsn_postgres, released)
         await_reading(running)
         yield running
-
-
-@pytest.fixture
-def later(tmp_path: Path) -> Path:
-    """All migrations, and one that comes after them."""
-    folder = tmp_path / "later"
-    shutil.copytree(MIGRATIONS, folder)
-    for file in SECOND.glob("*.sql"):
-        shutil.copy(file, folder)
-    return folder
 
 
 @dataclass
@@ -67,9 +55,9 @@ class Released:
 
 
 @pytest.fixture
-def released(database: Database, stand_in: str, tmp_path: Path) -> Iterator[Released]:
+def released(old_database: Database, stand_in: str, tmp_path: Path) -> Iterator[Released]:
     """It serves a page, a Table and a key with the code of 1.0.0, and builds a second index of both."""
-    program = [sys.executable, released_program.__file__, json.dumps(asdict(database)), stand_in]
+    program = [sys.executable, released_program.__file__, json.dumps(asdict(old_database)), stand_in]
     code = released_code(tmp_path / "code")
     path = {"PYTHONPATH": os.pathsep.join(str(code / each) for each in ("layers/sakuin", "local", "cli", ""))}
     log = tmp_path / "log"
@@ -100,48 +88,38 @@ def released_code(folder: Path) -> Path:
 
 
 def test_searches_answer_while_a_migration_is_applied_and_work_goes_on(
-    released: Released, database: Database, later: Path
+    released: Released, old_database: Database, tmp_path: Path
 ) -> None:
-    print("applied:", *apply_migrations(database.dsn_postgres, later))
-    assert state_of(database) == ("newer" if list(SECOND.glob("*.sql")) else "current")
+    states = [state_of(old_database)]
+    print("applied:", *apply_migrations(old_database.dsn_postgres, MIGRATIONS))
+    states.append(state_of(old_database))
     result = released.finish()
     assert result["searches"] > 8
     assert (result["failures"], result["built"], result["indexed"]) == ([], [True, True], ["rule-circle"])
+    later = Path(shutil.copytree(MIGRATIONS, tmp_path / "later"))
+    (later / "29990101000000_later.sql").write_text("alter table public.material add column later text")
+    apply_migrations(old_database.dsn_postgres, later)
+    assert [*states, state_of(old_database)] == ["older", "current", "newer"]
 
 
 def test_a_migration_that_fails_leaves_the_version_before_working(
-    released: Released, database: Database, tmp_path: Path
+    released: Released, old_database: Database, tmp_path: Path
 ) -> None:
-    before = schema_digest(database.dsn)
+    before = schema_digest(old_database.dsn)
     broken = tmp_path / "released" / "29990102000000_broken.sql"
     broken.write_text("drop function public.search_candidates; alter table public.material add column x nothing;")
     with pytest.raises(LocalError, match="29990102000000_broken failed"):
-        apply_migrations(database.dsn_postgres, broken.parent)
-    assert (released.finish()["failures"], schema_digest(database.dsn)) == ([], before)
+        apply_migrations(old_database.dsn_postgres, broken.parent)
+    assert (released.finish()["failures"], schema_digest(old_database.dsn)) == ([], before)
 
 
 # ---------------------------------------------------------------- what 1.0 recorded
 
 
-@pytest.fixture(scope="module")
-def upgraded(database_server: DatabaseServer, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Database]:
-    """A database with all migrations, and the one that comes after them."""
-    folder = tmp_path_factory.mktemp("upgraded")
-    with database_server.copy(folder) as running:
-        with psycopg.connect(running.dsn_postgres) as sql:
-            for file in SECOND.glob("*.sql"):
-                sql.execute(file.read_bytes())
-        yield running
-
-
-@pytest.fixture
-def replay(upgraded: Database) -> Iterator[Replay]:
-    with psycopg.connect(upgraded.dsn, autocommit=True) as sql:
-        yield Replay(upgraded.rest_url, upgraded.service_key, sql)
-
-
-def test_the_calls_of_released_versions_get_the_answers_that_it_reads(replay: Replay) -> None:
-    sessions = read_sessions()
+def test_the_calls_of_released_versions_get_the_answers_that_it_reads(
+    database: Database, sql: psycopg.Connection
+) -> None:
+    sessions, replay = read_sessions(), Replay(database.rest_url, database.service_key, sql)
     assert len({call.path for session in sessions for call in session}) > 100
     assert [difference for session in sessions for difference in replay.differences(session)] == []
 
