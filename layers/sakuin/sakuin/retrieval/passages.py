@@ -5,9 +5,9 @@ import re
 from sakuin.retrieval.vectors import text_hash
 
 # Han, kana, Hangul and full-width signs (Unicode Standard Annex 11): three of them say as much as five Latin letters.
-_WIDE = re.compile(
-    "[\u1100-\u115f\u2e80-\u303e\u3041-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6]"
-)
+_A_WIDE = "[\u1100-\u115f\u2e80-\u303e\u3041-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6]"
+# Python finds runs several times faster than each sign, and a class before its own repetition faster than "+".
+_WIDE = re.compile(f"{_A_WIDE}{_A_WIDE}*")
 
 # An embedding model compares this much best: docs/explanation/how-a-question-is-answered.md.
 _EMBEDDED = 300

@@ -12,7 +12,7 @@ Lack = Literal["symptom", "everyday", "example"]
 
 KANA = re.compile(r"[ぁ-んァ-ヴ]")
 KANJI = re.compile(r"[㐀-鿿]")
-CJK = re.compile(r"[ぁ-んァ-ヴ㐀-鿿]")
+CJK = re.compile(r"[ぁ-んァ-ヴ㐀-鿿][ぁ-んァ-ヴ㐀-鿿]*")
 LATIN = re.compile(r"[A-Za-z]")
 MOST_LATIN = 10  # letters for each sign of Japanese, which may have much TeX
 CHINESE = re.compile(r"[的了是在和们這这為为與与]")
@@ -144,5 +144,5 @@ def language_of_text(text: str) -> Language:
 
 def _has_cjk_script(text: str) -> bool:
     """Returns whether a text is written in kana or kanji: not one that only quotes a name in them."""
-    signs = len(CJK.findall(text))
+    signs = sum(map(len, CJK.findall(text)))
     return signs > 0 and signs * MOST_LATIN >= len(LATIN.findall(text))

@@ -15,7 +15,7 @@ from sakuin.language.model import LONGEST_BODY
 
 # In Japanese and Chinese a sign counts as a word.
 _SIGN = "\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff"
-WORD = re.compile(rf"[{_SIGN}]|[^\W{_SIGN}]+")
+WORD, _SIGNS, _OTHERS = re.compile(rf"[\w{_SIGN}]"), re.compile(f"[{_SIGN}][{_SIGN}]*"), re.compile(r"\w+")
 
 FORM = frozenset({"button", "label", "option", "menu"})
 
@@ -59,4 +59,6 @@ def books(
 
 
 def _count(texts: Iterable[str]) -> int:
-    return len(WORD.findall("\n".join(texts)))
+    text = "\n".join(texts)
+    others = _SIGNS.split(text)
+    return len(text) - sum(map(len, others)) + len(_OTHERS.findall("\n".join(others)))
