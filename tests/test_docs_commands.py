@@ -1,6 +1,7 @@
 """Every command has a section in docs/reference/commands.md, and every document names commands that there are."""
 
 import re
+import shlex
 from collections.abc import Iterator
 from dataclasses import fields
 from pathlib import Path
@@ -10,16 +11,17 @@ import pytest
 import typer
 from click.testing import CliRunner
 from sakuin.knowledge import validation
-from sakuin_cli.examples import EXAMPLES
-from sakuin_cli.main import commands
+from sakuin_cli.main import EXAMPLES, commands
 from sakuin_cli.settings import CommandSettings
 from sakuin_local.cli import register
+from typer.exceptions import TyperException
 
 REPOSITORY = Path(__file__).parents[1]
 DOCUMENT = (REPOSITORY / "docs" / "reference" / "commands.md").read_text()
 SECTIONS = re.findall(r"^## (`sakuin \w+`[^\n]*)\n(.*?)(?=^## |\Z)", DOCUMENT, re.MULTILINE | re.DOTALL)
 DOCUMENTS = sorted([*REPOSITORY.glob("*.md"), *REPOSITORY.glob("docs/**/*.md")])
 SUBJECT = r"(?:one\.|section\.)*material|clash\.material|upload\.key|key|finding"
+PRINTED = (r"`sakuin ([a-z][^`\n]*)`", r"\bnext\([^\n]*?\"sakuin ([^\n\"]*)\"", r"else \"sakuin ([^\"]*)\"")
 RULE_ROW = r"^\| `([a-z]+(?:-[a-z]+)+)` \| (?:error|warning|info)"
 
 
@@ -38,7 +40,7 @@ GROUP = typer.main.get_command(APP)
 COMMANDS = dict(_below(GROUP, ""))
 
 
-def _parameters(command: Any) -> set[str]:
+def parameters(command: Any) -> set[str]:
     """The options with two dashes, and the arguments in capitals."""
     options = {name for parameter in command.params for name in parameter.opts if name.startswith("--")}
     arguments = {parameter.metavar for parameter in command.params if parameter.param_type_name == "argument"}
@@ -76,6 +78,28 @@ def test_every_command_in_a_sentence_is_one_that_there_is() -> None:
                 _check(" ".join(line.split()), document)
 
 
+def _written_commands() -> Iterator[tuple[Path, str]]:
+    """What programs and workflows print or run, with a word in the place of a value."""
+    sources = [path for root in ("cli", "layers/sakuin", "local") for path in (REPOSITORY / root).rglob("*.*")]
+    for source in sources:
+        if source.suffix in (".py", ".toml", ".html"):
+            text = re.sub(r"\{[^{}]*\}", "value", source.read_text())
+            for pattern in PRINTED:
+                yield from ((source, line) for line in re.findall(pattern, text))
+    for file in (REPOSITORY / "action.yml", REPOSITORY / "cli/sakuin_cli/site/workflow.yml"):
+        text = re.sub(r"<<\w+>>|\$\w+", " value", file.read_text())
+        yield from ((file, line) for line in re.findall(r"(?<![\w\"/`-])sakuin ([a-z][^\n|>;&]*)", text))
+
+
+def test_every_command_that_programs_and_workflows_name_is_one_that_there_is() -> None:
+    named = list(_written_commands())
+    groups = {name.split()[0] for name in COMMANDS}
+    for source, line in named:
+        if line not in groups:
+            _check(line, source)
+    assert {"cli", "layers", "local"} <= {source.relative_to(REPOSITORY).parts[0] for source, _ in named}
+
+
 def test_make_has_every_target_that_a_document_names() -> None:
     targets = set(re.findall(r"^([a-z-]+):", (REPOSITORY / "Makefile").read_text(), re.MULTILINE))
     for document in DOCUMENTS:
@@ -91,10 +115,26 @@ def _blocks(text: str) -> str:
 
 
 def _check(line: str, document: Path) -> None:
-    """Fails unless the words after `sakuin` are a command with options that it has."""
+    """Fails unless typer's parser takes the words after `sakuin`."""
     name = max((name for name in COMMANDS if f"{line} ".startswith(f"{name} ")), key=len, default=None)
     assert name, f"{document}: {line}"
-    assert set(re.findall(r"--[a-z-]+", line)) <= _parameters(COMMANDS[name]) | {"--help"}, f"{document}: {line}"
+    command = COMMANDS[name]
+    words = [word for word in _words(line.removeprefix(name)) if word not in ("…", "--help")]
+    last = next((one for one in command.params if words and words[-1] in one.opts), None)
+    # A sentence names an option without its value.
+    words += ["value"] * (0 if last is None or getattr(last, "is_flag", False) else last.nargs)
+    try:
+        command.make_parser(command.context_class(command)).parse_args(words)
+    except TyperException as error:
+        raise AssertionError(f"{document}: {line}: {error}") from error
+
+
+def _words(line: str) -> list[str]:
+    line = re.split(r"\s[|>&]|\s>|;", line.replace("\\\n", " "))[0]
+    try:
+        return shlex.split(line, comments=True)
+    except ValueError:
+        return line.split()
 
 
 def test_every_rule_of_validation_is_listed() -> None:
@@ -119,8 +159,8 @@ def test_help_ends_with_examples_that_the_command_takes(name: str) -> None:
     shown = CliRunner(env={"COLUMNS": "200"}).invoke(GROUP, [*name.split(), "--help"]).output
     examples = re.findall(rf"^ *(sakuin {name}\b.*?) *$", shown, re.MULTILINE)
     assert len(examples) == len(EXAMPLES[name])
-    assert {option for line in examples for option in re.findall(r"--[a-z-]+", line)} <= _parameters(COMMANDS[name])
+    assert {option for line in examples for option in re.findall(r"--[a-z-]+", line)} <= parameters(COMMANDS[name])
 
 
 def test_every_command_but_up_prints_json() -> None:
-    assert [name for name, command in COMMANDS.items() if "--json" not in _parameters(command)] == ["up"]
+    assert [name for name, command in COMMANDS.items() if "--json" not in parameters(command)] == ["up"]

@@ -62,7 +62,7 @@ class AgentClient:
                 raise ValueError(self.url)
             body = self._answer(Request(self.url, message, headers))  # noqa: S310 - the scheme is checked
             if error := body.get("error"):
-                where = f". {self.url} does not have it: `sakuin mcp list` shows what has, `sakuin mcp bind` adds it"
+                where = f". {self.url} does not have it: `sakuin endpoint list` shows what has, `change` adds it"
                 raise Invalid(error["message"] + (where if error["code"] == _INVALID_PARAMS else ""))
             result: dict[str, Any] = body["result"]
         except (OSError, HTTPException) as error:

@@ -16,6 +16,8 @@ from sakuin_cli.waiting import Version, poll
 
 # The API's limit of one request.
 _A_REQUEST, _LETTERS = 500, 100
+# What these requests ask has a body.
+_QUESTIONS = ("anchors", "explain", "results")
 # Lambda accepts requests of 6 MB.
 REQUEST_BYTES = 4_000_000
 _ID = re.compile(r"[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
@@ -29,11 +31,13 @@ class DeploymentClient:
     """Methods over REST. `http` has the deployment's URL and key (`rest.session`).
 
     Every method raises one of `sakuin.errors`: `Misconfigured` for a wrong key or URL, `Unavailable` for no answer,
-    otherwise the API's message. `tools_mcp_id` is the endpoint with the Search Tools of `explain`.
+    otherwise the API's message. `tools_mcp_id` is the endpoint with the Search Tools of `explain`. Without `may_change`
+    it sends no request that changes something: that is a mistake in the command.
     """
 
     http: httpx.Client = field(repr=False)
     tools_mcp_id: str = ""
+    may_change: bool = True
 
     # Pages
 
@@ -183,6 +187,8 @@ class DeploymentClient:
 
     def call(self, method: str, *segments: str, **sent: Any) -> Record:
         """Sends one request below `/v1` and returns its answer; `sent` are httpx's arguments of a request."""
+        if not self.may_change and _changes(method, segments, sent.get("json")):
+            raise AssertionError(f"{method} {segments} in a command that changes nothing")
         # Quoted, because a person may have typed any text.
         path = "/".join(("/v1", *(quote(segment, safe="") for segment in segments)))
         answer: Record = answer_of(self.http, self.http.build_request(method, path, **sent))
@@ -193,6 +199,11 @@ def portions(items: Sequence[Item], size: int) -> Iterator[Sequence[Item]]:
     """Yields portions of at most `size`; no items are one empty portion, since an empty request checks the key."""
     for start in range(0, len(items) or 1, size):
         yield items[start : start + size]
+
+
+def _changes(method: str, segments: Sequence[str], body: object) -> bool:
+    is_dry_run = isinstance(body, dict) and body.get("dry_run")
+    return method != "GET" and segments[-1] not in _QUESTIONS and not is_dry_run
 
 
 def _indexed_chunk(item: Mapping[str, Any]) -> IndexedChunk:

@@ -121,14 +121,16 @@ class DeploymentKeys:
             for each in _hashes(secret.read()[0], purpose)
         ]
 
-    def remove(self, beginning: str) -> StoredKey:
-        """Removes the key whose hash begins with `beginning`."""
+    def named(self, beginning: str) -> StoredKey:
+        """Returns the key whose hash begins with `beginning`."""
         by_hash = {key.hash: key for key in self.all()}
-        key = by_hash[only_hash(by_hash, beginning)]
+        return by_hash[only_hash(by_hash, beginning)]
+
+    def remove(self, key: StoredKey) -> None:
+        """Removes a key."""
         members, version_id = self.secrets[key.purpose].read()
         hashes = [each for each in _hashes(members, key.purpose) if each != key.hash]
         self.secrets[key.purpose].replace({**members, _MEMBERS[key.purpose]: hashes}, seen=version_id)
-        return key
 
 
 def only_hash(hashes: Collection[str], beginning: str) -> str:

@@ -13,8 +13,9 @@ from sakuin.errors import Misconfigured, SakuinError
 from sakuin.platform.s3 import S3Bucket
 from sakuin.upkeep.doctor import MOST_SECONDS_APART, Problem
 
-from sakuin_cli.connections import agent_of, aws_client, deployment_of, library_of, settings_of
+from sakuin_cli.connections import agent_of, aws_client, deployment_of
 from sakuin_cli.settings import CommandSettings, required
+from sakuin_cli.site.library import LibraryFiles
 from sakuin_cli.terminal import counted
 from sakuin_cli.waiting import await_upload_results, poll
 
@@ -113,7 +114,7 @@ class Examination:
             raise _Unchecked("SAKUIN_BUCKET is not set")
         # No key of the API opens the folder of the deployment's own pages.
         bucket = S3Bucket(aws_client(settings, "s3"), settings.bucket)
-        key, client = library_of(settings).prefix + PROBE_KEY, deployment_of(settings)
+        key, client = LibraryFiles.of(deployment_of(settings)).prefix + PROBE_KEY, deployment_of(settings)
         indexed_before = client.call("GET", "status")["last_indexed"]
         version = bucket.write(key, _PROBE, content_type="text/html; charset=utf-8")
         try:
@@ -164,7 +165,7 @@ class Examination:
 def examine(data: Path | None) -> Report:
     """Makes all checks with the settings of the current command."""
     try:
-        settings = settings_of(data)
+        settings = CommandSettings.load(data)
     except Misconfigured as error:
         return Report([Problem("settings", f"{error}.", "docs/how-to/deploy.md, step 8.")])
     return Examination(settings)()

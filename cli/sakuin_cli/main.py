@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 from sakuin import __version__
 
-from sakuin_cli.commands import index, keys, mcp, project, table, tool
+from sakuin_cli.commands import endpoint, keys, project, table, tool
 from sakuin_cli.commands.authors.annotate import annotate
 from sakuin_cli.commands.authors.init import init
 from sakuin_cli.commands.authors.learns import learns
@@ -14,26 +14,52 @@ from sakuin_cli.commands.authors.list import list_
 from sakuin_cli.commands.authors.push import push
 from sakuin_cli.commands.authors.rm import rm
 from sakuin_cli.commands.authors.validate import validate
-from sakuin_cli.commands.authors.watch import watch
 from sakuin_cli.commands.connect import connect
 from sakuin_cli.commands.erase import erase
 from sakuin_cli.commands.eval import eval
 from sakuin_cli.commands.explain import explain
+from sakuin_cli.commands.index import index
 from sakuin_cli.commands.operation import describe, doctor, gaps
-from sakuin_cli.commands.reconcile import reconcile
 from sakuin_cli.commands.redrive import redrive
 from sakuin_cli.commands.search import read, search
 from sakuin_cli.commands.status import status
-from sakuin_cli.examples import add_examples
+from sakuin_cli.options import as_command
 
 # The sections of the help, in its order.
 PANELS: dict[str, tuple[Callable[..., None] | typer.Typer, ...]] = {
     "Start": (init, doctor),
-    "Content": (push, watch, rm, list_, describe, table.app),
+    "Content": (push, rm, list_, describe, table.app),
     "Ask": (search, read, explain, gaps),
     "Quality": (validate, annotate, learns, eval),
-    "Agents": (connect, tool.app, mcp.app, keys.app),
-    "Operate": (status, reconcile, redrive, index.app, project.app, erase),
+    "Agents": (connect, tool.app, endpoint.app, keys.app),
+    "Operate": (status, redrive, index, project.app, erase),
+}
+# Examples for the help of commands, where the options do not say enough.
+EXAMPLES: dict[str, tuple[str, ...]] = {
+    "push": ("sakuin push my-pages/", "sakuin push _site --watch", "sakuin push x.html --prefix guides"),
+    "rm": ("sakuin rm guides/x", "sakuin rm guides/learns.yml synonyms.yml", "sakuin rm guides/"),
+    "list": ("sakuin list --prefix guides",),
+    "init": ("sakuin init", "sakuin init --pages public --build hugo --prefix docs"),
+    "annotate": ("sakuin annotate pages/", "sakuin annotate pages/ --write"),
+    "learns": ("sakuin learns pages/ > work.md", "sakuin learns pages/ --check", "sakuin learns pages/ --accept"),
+    "connect": ("sakuin connect", "sakuin connect codex cursor", "sakuin connect --undo"),
+    "search": ('sakuin search "how to restore a file" --top-k 3', 'sakuin search "exit code 4" --exact --in guides'),
+    "read": ("sakuin read guides/x", 'sakuin read "guides/x#prices" --details'),
+    "explain": ('sakuin explain "restore a file" "guides/x#restore-one-file"',),
+    "eval": ("sakuin eval golden.jsonl", "sakuin eval questions.csv", "sakuin eval --compare before.json now.json"),
+    "status": ("sakuin status", "sakuin status --material guides/x"),
+    "validate": ("sakuin validate", "sakuin validate my-pages/ --offline", "sakuin validate --repair"),
+    "redrive": ("sakuin redrive", "sakuin redrive material --all"),
+    "erase": ("sakuin erase --folder alice --dry-run", "sakuin erase --folder alice --project ID"),
+    "describe": ('sakuin describe "The manual of our product"', 'sakuin describe --in docs "How to use the app"'),
+    "gaps": ("sakuin gaps", "sakuin gaps 3f9a1b2c4d5e"),
+    "table put": ("sakuin table put columns.json", "sakuin table put columns.json --id columns"),
+    "tool new": ("sakuin tool new --table columns --json-path /articles --name search_articles --wait",),
+    "endpoint new": ("sakuin endpoint new --name tutor --tool search_articles",),
+    "endpoint change": ("sakuin endpoint change tutor --tool search_faq", "sakuin endpoint change tutor --new-key"),
+    "keys new": ("sakuin keys new --for admin",),
+    "keys rm": ("sakuin keys rm 3f9a1b2c4d5e",),
+    "index": ("sakuin index", "sakuin index --activate next", "sakuin index --drop FINGERPRINT"),
 }
 
 
@@ -65,9 +91,21 @@ def commands() -> typer.Typer:
             if isinstance(one, typer.Typer):
                 app.add_typer(one, rich_help_panel=panel)
             else:
-                app.command(one.__name__.rstrip("_"), rich_help_panel=panel)(one)
-    add_examples(app)
+                app.command(one.__name__.rstrip("_"), rich_help_panel=panel)(as_command(one))
+    _add_examples(app)
     return app
+
+
+def _add_examples(app: typer.Typer, group: str = "") -> None:
+    """Puts the examples below the help of the commands."""
+    for command in app.registered_commands:
+        name = command.name or getattr(command.callback, "__name__", "")
+        if examples := EXAMPLES.get(f"{group}{name}"):
+            # Of an epilog, help keeps the lines of paragraphs only.
+            command.epilog = "\n\n".join(("Examples:", *examples))
+    for below in app.registered_groups:
+        if below.typer_instance is not None:
+            _add_examples(below.typer_instance, f"{below.typer_instance.info.name} ")
 
 
 def _show_version(asked: bool) -> None:

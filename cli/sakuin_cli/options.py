@@ -1,10 +1,15 @@
 """Options and arguments that several commands share."""
 
-from collections.abc import Iterable
+import inspect
+from collections.abc import Callable, Iterable
+from functools import wraps
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import typer
+
+from sakuin_cli.connections import ChangingCommand
+from sakuin_cli.terminal import reporting_errors
 
 AUTHORED_FILES = ("learns.yml", "synonyms.yml")
 
@@ -19,6 +24,7 @@ DataOption = Annotated[
     ),
 ]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON document and nothing else.")]
+DryRunOption = Annotated[bool, typer.Option("--dry-run", help="Say what would change, and change nothing.")]
 PathsArgument = Annotated[
     list[Path] | None,
     typer.Argument(
@@ -80,3 +86,27 @@ def check_paths(paths: Iterable[Path]) -> None:
             raise typer.BadParameter(
                 f"{path} is not an .html file, a folder, a learns.yml or a synonyms.yml", param_hint="PATH"
             )
+
+
+def as_command(function: Callable[..., None]) -> Callable[..., None]:
+    """Returns a command for typer: a function of a `Command`, with the options that all commands have.
+
+    Its first parameter says whether it changes something, and so has the option `--dry-run`.
+    """
+    (first, *parameters) = inspect.signature(function).parameters.values()
+    changes = issubclass(first.annotation, ChangingCommand)
+    options: dict[str, Any] = {**({"dry_run": DryRunOption} if changes else {}), "as_json": JsonOption}
+    shared = [
+        *(inspect.Parameter(name, first.kind, default=False, annotation=option) for name, option in options.items()),
+        inspect.Parameter("data", first.kind, default=None, annotation=DataOption),
+    ]
+
+    @wraps(function)
+    def command(*, as_json: bool, data: Path | None, dry_run: bool = not changes, **values: Any) -> None:
+        with reporting_errors(as_json) as terminal:
+            function(first.annotation(terminal, data, dry_run=dry_run), **values)
+
+    signature = inspect.Signature([*parameters, *shared])
+    command.__signature__ = signature  # type: ignore[attr-defined]
+    command.__annotations__ = {name: one.annotation for name, one in signature.parameters.items()}
+    return command

@@ -76,6 +76,12 @@ class Terminal:
         """Prints a line that begins with a coloured sign."""
         self.print((f"{sign} ", style), text)
 
+    def lines(self, *lines: str) -> None:
+        """Prints lines, the last one in bold."""
+        for line in lines[:-1]:
+            self.print(line)
+        self.print((lines[-1], "bold"))
+
     def next(self, command: str) -> None:
         """Prints a command to copy, unless a program reads the answer."""
         if not self.as_json:

@@ -64,7 +64,8 @@ def load_pages(stack: Stack, pages: Path) -> str:
     Returns what the push says if pages cannot be read or still wait: the others are searchable. Empty if all are.
     """
     environment = environment_for(stack.environment)
-    command: list[str | Path] = [_program(), "watch", pages, "--whole", "--json", "--timeout", str(_SEARCHABLE_SECONDS)]
+    options = ("--watch", "--whole", "--replace", "--yes", "--json", "--timeout", str(_SEARCHABLE_SECONDS))
+    command: list[str | Path] = [_program(), "push", pages, *options]
     running = stack.programs.start("sakuin-watch", command, environment)
     pushed = ""
     while not pushed.startswith("{"):

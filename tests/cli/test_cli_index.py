@@ -49,7 +49,7 @@ def labels(operator: Operator) -> Path:
 
 
 def test_each_index_is_shown_with_what_it_is_built_with_and_what_it_lacks(indexes: Operator) -> None:
-    shown = indexes.sakuin("index", "status", "--json")
+    shown = indexes.sakuin("index", "--json")
     assert shown.code == 0
     first, second = shown.document["indexes"]
     assert (first["fingerprint"], first["live"], first["pages"]) == (
@@ -60,7 +60,7 @@ def test_each_index_is_shown_with_what_it_is_built_with_and_what_it_lacks(indexe
     assert (second["live"], second["live_since"], second["pages"]["missing"]) == (False, None, 1)
     assert second["settings"]["model"]["passage_prefix"] == "passage: "
     assert second["pages"]["named"] == [{"name": "m", "reason": "is not built yet"}]
-    lines = indexes.sakuin("index", "status").out
+    lines = indexes.sakuin("index").out
     assert f"{SETTINGS.id}  live" in lines
     assert "… m  is not built yet" in lines
 
@@ -69,32 +69,32 @@ def test_it_is_shown_where_a_version_searches_pages(operator: Operator) -> None:
     versions = IndexVersions(operator.deployment.client)
     versions.add(SETTINGS)
     versions.add(replace(SETTINGS, store="turbopuffer"))
-    pages = [line.strip() for line in operator.sakuin("index", "status").out.splitlines() if "pages  " in line]
+    pages = [line.strip() for line in operator.sakuin("index").out.splitlines() if "pages  " in line]
     assert pages == ["pages  0 of 0", "pages  0 of 0, searched in turbopuffer"]
 
 
 def test_an_activation_is_refused_while_the_next_index_is_not_whole_and_goes_both_ways_when_it_is(
     indexes: Operator,
 ) -> None:
-    refused = indexes.sakuin("index", "activate")
+    refused = indexes.sakuin("index", "--activate", "next")
     assert (refused.code, "is incomplete" in refused.err) == (1, True)
     build(indexes)
-    activated = indexes.sakuin("index", "activate", "--json")
+    activated = indexes.sakuin("index", "--activate", "next", "--json")
     assert (activated.code, activated.document["fingerprint"], activated.document["live"]) == (0, OTHER.id, True)
-    back = indexes.sakuin("index", "activate", SETTINGS.id[:8], "--json")
+    back = indexes.sakuin("index", "--activate", SETTINGS.id[:8], "--json")
     assert back.document["fingerprint"] == SETTINGS.id
 
 
 def test_an_activation_of_an_index_that_is_not_whole_can_be_forced(indexes: Operator) -> None:
-    activated = indexes.sakuin("index", "activate", "--force", "--json")
+    activated = indexes.sakuin("index", "--activate", "next", "--force", "--json")
     assert (activated.code, activated.document["live"], activated.document["pages"]["missing"]) == (0, True, 1)
 
 
 def test_the_live_index_is_not_dropped_and_an_unknown_one_neither(operator: Operator, indexes: Operator) -> None:
     for name in (SETTINGS.id, OTHER.id, "nothing"):
-        assert indexes.sakuin("index", "drop", name).code == 1
+        assert indexes.sakuin("index", "--drop", name).code == 1
     # The settings of before do not ask for the other index.
-    assert operator.sakuin("index", "drop", OTHER.id, "--json").document == {"fingerprint": OTHER.id, "dropped": True}
+    assert operator.sakuin("index", "--drop", OTHER.id, "--json").document == {"fingerprint": OTHER.id, "dropped": True}
 
 
 def test_the_next_index_is_measured_and_compared_with_the_one_that_answers(indexes: Operator) -> None:

@@ -97,7 +97,7 @@ def test_the_first_key_completes_the_secret_of_the_functions_that_check_it(keys:
 
 
 def test_a_key_of_the_database_comes_with_the_key_pair_that_verifies_it(keys: Keys) -> None:
-    made = keys.sakuin("database", "--json").document
+    made = keys.sakuin("new", "--for", "database", "--json").document
     jwk = json.loads(made["jwk"])
     assert (jwk["kty"], jwk["crv"], jwk["alg"], "d" in jwk) == ("EC", "P-256", "ES256", True)
     verified = jwt.decode(made["supabase_search_key"], jwt.PyJWK(jwk), ["ES256"])

@@ -1,4 +1,4 @@
-"""`sakuin gaps`, `reconcile` and `status`."""
+"""`sakuin gaps`, `validate --repair` and `status`."""
 
 import re
 import unicodedata
@@ -54,11 +54,11 @@ def test_what_agents_say_of_answers_becomes_gaps(operator: Operator) -> None:
 def test_what_differs_is_shown_repaired_and_gone_the_next_time(operator: Operator) -> None:
     operator.deployment.write("x.html", a_page(FORMULA))
     operator.deployment.lose_events()
-    dry = operator.sakuin("reconcile", "--dry-run")
+    dry = operator.sakuin("validate", "--repair", "--dry-run")
     assert (dry.code, dry.out.splitlines()[-1]) == (1, "1 finding; nothing was changed")
     operator.deployment.settle()
     assert operator.sakuin("search", "解の公式", "--json").document["results"] == []
-    found = operator.sakuin("reconcile", "--json")
+    found = operator.sakuin("validate", "--repair", "--json")
     assert found.code == 1
     assert found.document["findings"] == [
         {
@@ -70,7 +70,7 @@ def test_what_differs_is_shown_repaired_and_gone_the_next_time(operator: Operato
     ]
     operator.deployment.settle()
     assert operator.sakuin("search", "解の公式", "--json").document["results"]
-    assert operator.sakuin("reconcile").code == 0
+    assert operator.sakuin("validate", "--repair").code == 0
 
 
 def test_a_line_shows_what_where_and_how_it_is_repaired(operator: Operator) -> None:
@@ -78,17 +78,8 @@ def test_a_line_shows_what_where_and_how_it_is_repaired(operator: Operator) -> N
     boto3.client("s3").delete_object(Bucket=MATERIALS, Key="x.html")
     operator.deployment.lose_events()
     line = "gone      x.html  It is indexed, but not in the bucket. → the key is checked again"
-    found = operator.sakuin("reconcile").out.splitlines()
+    found = operator.sakuin("validate", "--repair").out.splitlines()
     assert found == [line, "1 finding; run it again in a moment to check the repairs"]
-
-
-def test_one_side_alone_can_be_asked_for(operator: Operator) -> None:
-    operator.deployment.write("x.html", a_page(FORMULA))
-    operator.deployment.lose_events()
-    assert operator.sakuin("reconcile", "--tables", "--json").document["findings"] == []
-    assert len(operator.sakuin("reconcile", "--materials", "--dry-run", "--json").document["findings"]) == 1
-    both = operator.sakuin("reconcile", "--materials", "--tables", "--dry-run", "--json")
-    assert len(both.document["findings"]) == 1
 
 
 def test_an_empty_library(operator: Operator) -> None:

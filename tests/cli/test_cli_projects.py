@@ -1,4 +1,4 @@
-"""`sakuin table`, `tool` and `mcp`."""
+"""`sakuin table`, `tool` and `endpoint`."""
 
 import json
 from collections.abc import Iterator
@@ -49,7 +49,7 @@ def test_a_file_becomes_a_table_and_then_its_next_version(operator: Operator, pr
     assert rows(operator, table)[0][0] == "columns"
     file = operator.file("other.json", b'\xef\xbb\xbf{"a":"\\ud800"}')
     replaced = operator.sakuin("table", "put", file, "--id", table, "--name", "新", "--json")
-    assert replaced.document == {"table_id": table, "version": 2}
+    assert replaced.document == {"table_id": table, "version": 2, "name": "新", "chunk_threshold_chars": 200}
     assert rows(operator, table) == [("新", 2, '{"a":"\\ud800"}')]
     assert operator.sakuin("table", "rm", table).code == 0
     assert operator.sakuin("table", "rm", table).code == 1
@@ -142,14 +142,14 @@ def test_a_table_says_how_long_a_string_has_to_be(operator: Operator, project: s
     ]
 
     def changed(*words: str) -> object:
-        return operator.sakuin("table", "change", table, *words, "--json").document
+        return operator.sakuin("table", "put", "--id", table, *words, "--json").document
 
     assert changed("--name", "記事") == {"table_id": table, "version": 1, "name": "記事", "chunk_threshold_chars": 80}
     assert changed("--chunk-threshold", "40")["chunk_threshold_chars"] == 40
     operator.sakuin("table", "put", file, "--id", table, "--chunk-threshold", "20")
     assert changed("--name", "x") == {"table_id": table, "version": 2, "name": "x", "chunk_threshold_chars": 20}
-    assert operator.sakuin("table", "change", table).code == 2
-    assert operator.sakuin("table", "change", table, "--chunk-threshold", "0").code == 2
+    assert operator.sakuin("table", "put", "--id", table).code == 2
+    assert operator.sakuin("table", "put", "--id", table, "--chunk-threshold", "0").code == 2
 
 
 FAQ = [{"id": f"q{n}", "question": f"How many {n}?", "answer": f"It is {n}.", "plan": "pro"} for n in range(4)]
@@ -166,11 +166,12 @@ def test_a_list_of_entries_is_proposed_with_its_options_and_their_cost(operator:
     assert "8 chunks, about" in stored.err
     (entries,) = operator.deployment.sql.execute("select entries from context_table where name = 'with'").fetchone()
     assert entries == FAQ_RULES
-    changed = operator.sakuin("table", "change", "with", "--project", project, "--no-entries", "--json")
+    changed = operator.sakuin("table", "put", "--id", "with", "--project", project, "--no-entries", "--json")
     assert "entries" not in changed.document
-    again = operator.sakuin("table", "change", "with", "--project", project, *options, "--json")
+    again = operator.sakuin("table", "put", "--id", "with", "--project", project, *options, "--json")
     assert again.document["entries"] == FAQ_RULES
-    unknown = operator.sakuin("table", "change", "with", "--project", project, "--entries", "/*", "--filter", "size")
+    size = ("--entries", "/*", "--filter", "size")
+    unknown = operator.sakuin("table", "put", "--id", "with", "--project", project, *size)
     assert (unknown.code, "no values of one type in 'size'" in unknown.err) == (1, True)
 
 
@@ -179,22 +180,22 @@ def test_names_take_the_place_of_ids_and_what_was_made_goes(operator: Operator) 
     here = ("--project", project)
     file = operator.file("faq.json", json.dumps(FAQ).encode())
     operator.sakuin("table", "put", file, *here, "--entries", "/*", "--filter", "plan")
-    tool = operator.sakuin("tool", "create", "--table", "faq", "--json-path", "", "--name", "ask", *here)
+    tool = operator.sakuin("tool", "new", "--table", "faq", "--json-path", "", "--name", "ask", *here)
     assert tool.code == 0, tool
     changed = operator.sakuin("tool", "change", "ask", "--name", "search", "--disable", *here, "--json").document
     assert (changed["name"], changed["enabled"]) == ("search", False)
-    created = operator.sakuin("mcp", "create", "--name", "m", "--tool", "search", "--filter", "plan=pro", *here)
+    created = operator.sakuin("endpoint", "new", "--name", "m", "--tool", "search", "--filter", "plan=pro", *here)
     assert created.code == 0, created
     stored = operator.deployment.sql.execute("select filter from mcp_binding").fetchall()
     assert stored == [({"plan": ["pro"]},)]
-    assert operator.sakuin("mcp", "bind", "m", "--tool", "search", "--filter", "size=1", *here).code == 1
-    assert operator.sakuin("mcp", "rm", "m", *here).code == 0
+    assert operator.sakuin("endpoint", "change", "m", "--tool", "search", "--filter", "size=1", *here).code == 1
+    assert operator.sakuin("endpoint", "rm", "m", *here).code == 0
     assert operator.sakuin("project", "rm", "customer").code == 1
     assert operator.sakuin("project", "rm", "customer", "--yes").code == 0
     assert operator.sakuin("project", "list", "--json").document["projects"] == []
 
 
-CREATE = ("tool", "create", "--table", NO_SUCH_ID, "--json-path", "", "--name", "search_x", "--project", "p", "--wait")
+CREATE = ("tool", "new", "--table", NO_SUCH_ID, "--json-path", "", "--name", "search_x", "--project", "p", "--wait")
 STATUS = ("status", "--tool", "tool-1")
 SCANNED = {"strings_count": 1412, "large_strings_count": 309, "chunk_threshold_chars": 200, "warning": None}
 NOTHING = {**SCANNED, "large_strings_count": 0, "warning": "None of 1,412 strings …"}
@@ -237,14 +238,15 @@ def test_people_read_of_a_tool_what_there_is_to_say(operator: Operator) -> None:
 
 def test_a_tool_is_created_shown_and_deleted(operator: Operator, project: str) -> None:
     options = ("--table", put(operator, project), "--json-path", "", "--name", "search_x", "--project", project)
-    created = operator.sakuin("tool", "create", *options, "--json").document
+    created = operator.sakuin("tool", "new", *options, "--json").document
     assert created["search_index"]["state"] == "pending"
     shown = operator.sakuin("status", "--tool", created["tool_id"], "--json").document
     assert shown == {"tool_id": created["tool_id"], "name": "search_x", "search_index": created["search_index"]}
     assert f"tool_id  {created['tool_id']}\n" in operator.sakuin("status", "--tool", created["tool_id"]).out
-    again = operator.sakuin("tool", "reindex", created["tool_id"], "--json").document
+    assert operator.sakuin("tool", "change", created["tool_id"], "--reindex", "--json").document["state"] == "pending"
+    again = operator.sakuin("status", "--tool", created["tool_id"], "--json").document
     assert again["search_index"]["generation"] > created["search_index"]["generation"]
-    assert operator.sakuin("tool", "create", *options, "--wait", "--timeout", "0").code == 1
+    assert operator.sakuin("tool", "new", *options, "--wait", "--timeout", "0").code == 1
     assert operator.sakuin("tool", "rm", created["tool_id"]).code == 0
     assert operator.sakuin("status", "--tool", created["tool_id"]).code == 1
     assert operator.sakuin("status", "--tool", "x", "--material", "y").code == 2
@@ -265,20 +267,21 @@ def test_an_endpoint_is_created_bound_closed_and_given_another_key(operator: Ope
     table = put(operator, project)
     one, two = (
         operator.sakuin(
-            *("tool", "create", "--table", table, "--json-path", "", "--name", name, "--project", project, "--json")
+            *("tool", "new", "--table", table, "--json-path", "", "--name", name, "--project", project, "--json")
         ).document["tool_id"]
         for name in ("one", "two")
     )
-    created = operator.sakuin("mcp", "create", "--name", "m", "--tool", one, "--project", project, "--json").document
+    created = operator.sakuin("endpoint", "new", "--name", "m", "--tool", one, "--project", project, "--json").document
     assert set(created) == {"mcp_id", "key"}
     mcp = created["mcp_id"]
-    bound = operator.sakuin("mcp", "bind", mcp, "--tool", two, "--json").document
+    bound = operator.sakuin("endpoint", "change", mcp, "--tool", two, "--json").document
     assert [tool["name"] for tool in bound["tools"]] == ["one", "two"]
-    assert operator.sakuin("mcp", "unbind", mcp, "--tool", one, "--tool", two, "--json").document["tools"] == []
-    assert "tools  none" in operator.sakuin("mcp", "disable", mcp).out
-    assert operator.sakuin("mcp", "disable", mcp, "--json").document["status"] == "disabled"
-    assert operator.sakuin("mcp", "enable", mcp, "--json").document["status"] == "enabled"
-    assert operator.sakuin("mcp", "rotate", mcp, "--json").document["key"] != created["key"]
+    without = ("--without", one, "--without", two, "--json")
+    assert operator.sakuin("endpoint", "change", mcp, *without).document["tools"] == []
+    assert "tools  none" in operator.sakuin("endpoint", "change", mcp, "--disable").out
+    assert operator.sakuin("endpoint", "change", mcp, "--disable", "--json").document["status"] == "disabled"
+    assert operator.sakuin("endpoint", "change", mcp, "--enable", "--json").document["status"] == "enabled"
+    assert operator.sakuin("endpoint", "change", mcp, "--new-key", "--json").document["key"] != created["key"]
 
 
 def test_synonyms_are_replaced_by_a_file_without_mistakes(operator: Operator, project: str) -> None:
@@ -294,7 +297,12 @@ def test_synonyms_are_replaced_by_a_file_without_mistakes(operator: Operator, pr
 
 @pytest.mark.parametrize("id", [NO_SUCH_ID, "no-uuid", "a/b", "..", "?"])
 def test_an_id_that_is_not_there_is_a_sentence(operator: Operator, id: str) -> None:
-    for words in (("table", "rm"), ("tool", "rm"), ("tool", "reindex"), ("mcp", "rotate")):
+    for words in (
+        ("table", "rm"),
+        ("tool", "rm"),
+        ("tool", "change", "--reindex"),
+        ("endpoint", "change", "--new-key"),
+    ):
         refused = operator.sakuin(*words, id)
         assert refused.code == 1
         assert refused.err.startswith("sakuin: ")
@@ -303,15 +311,15 @@ def test_an_id_that_is_not_there_is_a_sentence(operator: Operator, id: str) -> N
 def test_ids_that_were_lost_are_listed(operator: Operator, project: str) -> None:
     table = put(operator, project)
     named = ("--table", table, "--json-path", "", "--name", "columns", "--project", project, "--json")
-    tool = operator.sakuin("tool", "create", *named).document["tool_id"]
-    endpoint = operator.sakuin("mcp", "create", "--name", "m", "--tool", tool, "--project", project, "--json")
+    tool = operator.sakuin("tool", "new", *named).document["tool_id"]
+    endpoint = operator.sakuin("endpoint", "new", "--name", "m", "--tool", tool, "--project", project, "--json")
     (listed,) = operator.sakuin("project", "list", "--json").document["projects"]
     assert listed == {"project_id": project, "name": "p"}
     (row,) = operator.sakuin("table", "list", "--project", project, "--json").document["tables"]
     assert (row["table_id"], row["name"], row["version"]) == (table, "columns", 1)
     (row,) = operator.sakuin("tool", "list", "--project", project, "--json").document["tools"]
     assert (row["tool_id"], row["state"], row["table_id"]) == (tool, "pending", table)
-    shown = operator.sakuin("mcp", "list", "--project", project).out.splitlines()
+    shown = operator.sakuin("endpoint", "list", "--project", project).out.splitlines()
     assert (endpoint.document["mcp_id"] in shown[1], shown[1].endswith("columns (enabled)")) == (True, True)
 
 

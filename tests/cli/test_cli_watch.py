@@ -1,4 +1,4 @@
-"""`sakuin watch`: what is pushed after a save, and what it says."""
+"""`sakuin push --watch`: what is pushed after a save, and what it says."""
 
 import json
 from collections.abc import Iterator
@@ -12,9 +12,9 @@ TWO = {"rule-stays": "stays: one", "tip-goes": "goes: two"}
 
 
 def watched(operator: Operator, monkeypatch: pytest.MonkeyPatch, *arguments: str, saves: Iterator[None]) -> list[str]:
-    """The lines of `sakuin watch` on the folder `site`; each step of `saves` is a save."""
-    monkeypatch.setattr("sakuin_cli.commands.authors.watch.saved", lambda _folders: saves)
-    run = operator.sakuin("watch", operator.folder / "site", *arguments)
+    """The lines of `sakuin push --watch` on the folder `site`; each step of `saves` is a save."""
+    monkeypatch.setattr("sakuin_cli.commands.authors.push.saved", lambda _folders: saves)
+    run = operator.sakuin("push", operator.folder / "site", "--watch", *arguments)
     assert run.code == 0, run
     return run.out.splitlines()
 
@@ -47,7 +47,7 @@ def test_what_was_saved_is_pushed_and_nothing_else(operator: Operator, monkeypat
 def test_what_is_deleted_here_goes_when_asked_and_each_push_is_a_line_of_json(
     operator: Operator, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    operator.deployment.put("theirs.html", a_page(TWO, title="theirs"))
+    operator.deployment.put("theirs/z.html", a_page(TWO, title="theirs"))
     operator.file("site/x.html", a_page(TWO))
     operator.file("site/y.html", a_page({"rule-y": "y: one"}))
 
@@ -64,7 +64,7 @@ def test_what_is_deleted_here_goes_when_asked_and_each_push_is_a_line_of_json(
     assert (push["pushed"], list(failure)) == (2, ["error"])
     pages = [([page["material"] for page in change["pages"]], change["deleted"]) for change in changes]
     assert pages == [(["y"], ["x.html"]), ([], ["y.html"])]
-    assert operator.deployment.keys() == ["theirs.html"]
+    assert operator.deployment.keys() == ["theirs/z.html"]
 
 
 def test_a_whole_library_is_exactly_the_folder(operator: Operator, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -78,9 +78,9 @@ def test_a_whole_library_is_exactly_the_folder(operator: Operator, monkeypatch: 
         (operator.folder / "site/new/z.md").unlink()
         yield
 
-    watched(operator, monkeypatch, "--whole", saves=saves())
+    watched(operator, monkeypatch, "--whole", "--replace", "--yes", saves=saves())
     assert operator.deployment.keys() == ["_sakuin/canary.html"]
-    watched(operator, monkeypatch, "--whole", saves=iter(()))
+    watched(operator, monkeypatch, "--whole", "--replace", "--yes", saves=iter(()))
 
 
 def test_a_learns_file_may_lose_what_this_site_wrote_and_nothing_else(

@@ -34,14 +34,14 @@ ELSEWHERE = {
 ASKS = "sakuin connect"  # on a terminal
 # Commands that begin so are not typed.
 LEFT_OUT = (
-    "sakuin watch",  # it runs until Ctrl-C
+    "sakuin push --watch",  # it runs until Ctrl-C
     "claude ",  # it is another program
     "npx @modelcontextprotocol/inspector",  # test_clients.py runs it
     "export SAKUIN_API_KEY=",  # it is known
     "sakuin eval labels.jsonl --json > live.json",  # tests/cli/test_cli_index.py has another index version
     "sakuin eval labels.jsonl --index next",
     "sakuin eval --compare live.json",
-    "sakuin index activate",
+    "sakuin index --activate next",
     ".venv/bin/python -m benchmarks",  # it needs question sets that are public, and not ours
     ".venv/bin/python -m scripts.general_data",  # the same
 )
@@ -110,7 +110,7 @@ def test_tables_and_searches_over_rest(reader: Terminal, deployed: Deployed) -> 
     entry = {"question": "Can I get my money back?", "answer": "Within 30 days.", "plan": "pro"}
     reader.saves("faq.json", json.dumps({"faq": [{**entry, "tenant": tenant} for tenant in (42, 43)]}))
     printed = dict(follow(reader, "tables.md"))
-    (found,) = [text for line, text in printed.items() if line.startswith("sakuin tool create --table faq")]
+    (found,) = [text for line, text in printed.items() if line.startswith("sakuin tool new --table faq")]
     assert "4 indexed, of entries /faq/*" in found
     printed = [text for _, text in follow(reader, "search-over-rest.md")][1:]
     pages, read, find, feedback, table = map(json.loads, printed)
@@ -119,7 +119,7 @@ def test_tables_and_searches_over_rest(reader: Terminal, deployed: Deployed) -> 
     assert find["places"]
     assert feedback["answered"] is True
     assert {"results", "no_good_match"} <= table.keys()
-    reader.types("sakuin mcp disable MCP_ID && sakuin table rm TABLE_ID")
+    reader.types("sakuin endpoint change MCP_ID --disable && sakuin table rm TABLE_ID")
 
 
 def test_a_site_is_pushed_and_answers_with_links_to_its_anchors(reader: Terminal) -> None:
@@ -174,7 +174,7 @@ def test_keys_are_replaced(reader: Terminal, deployed: Deployed) -> None:
     printed = dict(follow(reader, "rotation.md"))
     assert "removed" in printed["sakuin keys rm HASH"]
     assert json.loads(secret.get_secret_value(SecretId=name)["SecretString"]) == json.loads(before)
-    reader.types("sakuin mcp disable MCP_ID")
+    reader.types("sakuin endpoint change MCP_ID --disable")
 
 
 def test_a_key_that_pushes_needs_no_right_in_aws(reader: Terminal) -> None:

@@ -46,7 +46,7 @@ def test_a_tool_without_large_strings_is_empty_and_names_the_command_that_change
     status, empty = (world.status(tool) for tool in tools)
     assert (status["state"], status["indexed_chunks_count"], status["last_error"]) == ("empty", 0, None)
     assert status["warning"].startswith("All 1 strings are below 200 characters")
-    assert f"The longest has 5. Run `sakuin table change {table} --chunk-threshold 1`" in status["warning"]
+    assert f"The longest has 5. Run `sakuin table put --id {table} --chunk-threshold 1`" in status["warning"]
     assert empty["warning"].startswith("There is no string")
     assert world.search(world.endpoint(tools[0]), "small").results == ()
 

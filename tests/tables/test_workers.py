@@ -104,7 +104,7 @@ def test_the_last_failure_is_an_error_of_the_tool_until_the_redrive(workers: Wor
     failed = tables.status(tool)
     assert failed["state"] == "error"
     assert failed["last_error"].startswith("The embedding service did not answer")
-    assert "sakuin tool reindex" in failed["last_error"]
+    assert "sakuin tool change --reindex" in failed["last_error"]
     assert "sakuin redrive" in failed["last_error"]
     assert workers.rows == []
     tables.embedder.down = False

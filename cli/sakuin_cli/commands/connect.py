@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from sakuin.errors import Invalid, Misconfigured, SakuinError
 
-from sakuin_cli.connections import agent_of, settings_of
-from sakuin_cli.options import DataOption, JsonOption
-from sakuin_cli.terminal import Terminal, counted, reporting_errors
+from sakuin_cli.connections import ChangingCommand
+from sakuin_cli.terminal import Terminal, counted
 
 if TYPE_CHECKING:
     from sakuin.mcp.agents import AgentEndpoint, Configuration
@@ -26,6 +25,7 @@ _SIGNS = {"failed": ("✗", "red"), "added": ("✓", "green"), "removed": ("✓"
 
 
 def connect(
+    command: ChangingCommand,
     agents: Annotated[
         list[str] | None,
         typer.Argument(
@@ -40,13 +40,10 @@ def connect(
         str | None,
         typer.Option("--name", metavar="N", help="The name of the entry.", show_default="sakuin, or sakuin-tools"),
     ] = None,
-    show: Annotated[bool, typer.Option("--print", help="Print it without a key; run nothing.")] = False,
     undo: Annotated[bool, typer.Option("--undo", help="Remove the entry of this name.")] = False,
     question: Annotated[
         str, typer.Option("--question", metavar="TEXT", help="What to ask with the URL and the key.")
     ] = "getting started",
-    as_json: JsonOption = False,
-    data: DataOption = None,
 ) -> None:
     """Add an MCP server to agents by their own commands, and ask it a question."""
     from sakuin.mcp.agents import HIDDEN_KEY, LIBRARY_VARIABLE, TOOLS_VARIABLE, AgentEndpoint, configurations
@@ -54,13 +51,13 @@ def connect(
     name = name or ("sakuin-tools" if tools else "sakuin")
     if not re.fullmatch(r"[A-Za-z0-9_-]{1,64}", name):
         raise typer.BadParameter("use letters, digits, - and _", param_hint="--name")
-    with reporting_errors(as_json) as terminal:
-        client = agent_of(settings_of(data), _SEARCH_TOOLS if tools else _KNOWLEDGE)
-        to = AgentEndpoint(name, client.url, TOOLS_VARIABLE if tools else LIBRARY_VARIABLE)
-        texts = {entry.agent: entry for entry in configurations(to, HIDDEN_KEY)}
-        chosen = _chosen(terminal, agents or (), list(texts), every=every or undo, show=show)
-        act = None if show else partial(_remove, to) if undo else partial(_add, to, client, question)
-        rows = [_row(agent, texts[agent], act, to) for agent in chosen]
+    terminal, show = command.terminal, command.dry_run
+    client = command.agent(_SEARCH_TOOLS if tools else _KNOWLEDGE)
+    to = AgentEndpoint(name, client.url, TOOLS_VARIABLE if tools else LIBRARY_VARIABLE)
+    texts = {entry.agent: entry for entry in configurations(to, HIDDEN_KEY)}
+    chosen = _chosen(terminal, agents or (), list(texts), every=every or undo, show=show)
+    act = None if show else partial(_remove, to) if undo else partial(_add, to, client, question)
+    rows = [_row(agent, texts[agent], act, to) for agent in chosen]
     terminal.answer({"agents": rows}, lambda: _report(terminal, rows))
     if any(row["state"] == "failed" for row in rows):
         raise typer.Exit(1)
@@ -78,7 +75,7 @@ def _chosen(
         return list(dict.fromkeys(named)) or known
     installed = [agent for agent in PROGRAMS.values() if agent.is_installed]
     if not installed:
-        raise Misconfigured(f"None of {', '.join(PROGRAMS)} was found here; --print shows what to write")
+        raise Misconfigured(f"None of {', '.join(PROGRAMS)} was found here; --dry-run shows what to write")
     if not every:
         lines = [f"{agent.name:<15} {agent.title}, {agent.program}" for agent in installed]
         terminal.confirm("These agents are here", lines, "Go on with all of them?", "Name some of them, or give --all")
@@ -127,7 +124,7 @@ def _add(to: "AgentEndpoint", client: "AgentClient", question: str, agent: "Agen
 
 def _answer(client: "AgentClient", question: str) -> str:
     if not (searches := client.searches()):
-        raise Misconfigured(f"{client.url} offers no search: bind a Search Tool with `sakuin mcp bind`")
+        raise Misconfigured(f"{client.url} offers no search: bind a Search Tool with `sakuin endpoint change`")
     results = client.call(searches[0], {"query": question})["results"]
     return f"{searches[0]} answered {json.dumps(question, ensure_ascii=False)}: {counted(len(results), 'result')}"
 

@@ -2,15 +2,14 @@
 
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
 from sakuin.errors import Invalid
 
-from sakuin_cli.connections import deployment
+from sakuin_cli.connections import Command
 from sakuin_cli.files import read_text
-from sakuin_cli.options import DataOption, IndexOption, JsonOption
-from sakuin_cli.terminal import reporting_errors
+from sakuin_cli.options import IndexOption
 
 if TYPE_CHECKING:
     from sakuin_cli.client import DeploymentClient
@@ -19,6 +18,7 @@ if TYPE_CHECKING:
 
 
 def eval(
+    command: Command,
     file: Annotated[
         Path | None,
         typer.Argument(
@@ -51,8 +51,6 @@ def eval(
     at_most: Annotated[
         list[str] | None, typer.Option("--max", metavar="M=V", help="A ceiling: refused=0.02; may be repeated.")
     ] = None,
-    as_json: JsonOption = False,
-    data: DataOption = None,
 ) -> None:
     """Ask golden questions and list those without a good match or an expected link; exit code 1 if there are some.
 
@@ -60,18 +58,15 @@ def eval(
     """
     from sakuin_cli.evaluation.figures import bound_of, figures, missed
 
+    terminal = command.terminal
     if compare:
-        _compare(compare, as_json)
-    with reporting_errors(as_json) as terminal:
-        bounds = [
-            *(bound_of("min", text) for text in at_least or ()),
-            *(bound_of("max", text) for text in at_most or ()),
-        ]
-        run = _run(terminal, file, deployment(data), tool=tool, k=k, index=index)
-        means = figures(run.answers, k)
-        failed = [answer for answer in run.answers if answer.failure(k)]
-        below = missed(bounds, means)
-    if as_json:
+        _compare(terminal, compare)
+    bounds = [*(bound_of("min", text) for text in at_least or ()), *(bound_of("max", text) for text in at_most or ())]
+    run = _run(terminal, file, command.client, tool=tool, k=k, index=index)
+    means = figures(run.answers, k)
+    failed = [answer for answer in run.answers if answer.failure(k)]
+    below = missed(bounds, means)
+    if terminal.as_json:
         listed = [
             {"line": each.question.line, "query": each.question.query, "failure": each.failure(k), "why": each.why}
             for each in failed
@@ -99,16 +94,12 @@ def _run(terminal: "Terminal", file: Path | None, client: "DeploymentClient", **
     return replace(run, bad_lines=tuple(sorted((*bad, *run.bad_lines), key=lambda each: each.line)))
 
 
-def _compare(files: tuple[Path, Path], as_json: bool) -> None:
+def _compare(terminal: "Terminal", files: tuple[Path, Path]) -> NoReturn:
     """Compares two saved runs; ends the command."""
     from sakuin_cli.evaluation.comparison import compared
     from sakuin_cli.evaluation.run import run_in
 
-    with reporting_errors(as_json) as terminal:
-        before, after = (run_in(read_text(file)) for file in files)
-        comparison = compared(before, after)
-    if as_json:
-        terminal.document(comparison.as_json())
-    else:
-        terminal.print(comparison.markdown().rstrip())
+    before, after = (run_in(read_text(file)) for file in files)
+    comparison = compared(before, after)
+    terminal.answer(comparison.as_json(), lambda: terminal.print(comparison.markdown().rstrip()))
     raise typer.Exit(1 if comparison.lost else 0)

@@ -5,18 +5,9 @@ from typing import Annotated, Any, Literal
 
 import typer
 
-from sakuin_cli.connections import deployment
-from sakuin_cli.options import (
-    CategoryOption,
-    DataOption,
-    FolderOption,
-    IndexOption,
-    JsonOption,
-    LevelOption,
-    MaterialOption,
-    TypeOption,
-)
-from sakuin_cli.terminal import Terminal, counted, reporting_errors
+from sakuin_cli.connections import Command
+from sakuin_cli.options import CategoryOption, FolderOption, IndexOption, LevelOption, MaterialOption, TypeOption
+from sakuin_cli.terminal import Terminal, counted
 
 _FIGURES = {
     "similarity": ".2f",
@@ -30,6 +21,7 @@ _FIGURES = {
 
 
 def explain(
+    command: Command,
     query: Annotated[str, typer.Argument(metavar="QUERY", help="A question, a goal or a term.")],
     expected: Annotated[
         str | None,
@@ -50,13 +42,11 @@ def explain(
         str | None, typer.Option("--tool", metavar="NAME", help="Ask this Search Tool of SAKUIN_TOOLS_MCP_URL.")
     ] = None,
     index: IndexOption = None,
-    as_json: JsonOption = False,
-    data: DataOption = None,
 ) -> None:
     """Show how a question is analyzed and ranked, and why a section or an entry is missing."""
     filters = {"type": type, "category": category, "level": level, "material": material, "in": folder}
-    with reporting_errors(as_json) as terminal, terminal.waiting():
-        explanation = deployment(data).explain(
+    with command.terminal.waiting():
+        explanation = command.client.explain(
             query,
             tool=tool,
             expected=expected,
@@ -66,12 +56,13 @@ def explain(
             legs=legs,
             index=index,
         )
-    if as_json:
-        terminal.document(explanation)
-    else:
-        _show_outcome(terminal, explanation)
-        _show_question(terminal, explanation)
-        _show_results(terminal, explanation["results"])
+    command.terminal.answer(explanation, lambda: _show(command.terminal, explanation))
+
+
+def _show(terminal: Terminal, explanation: Mapping[str, Any]) -> None:
+    _show_outcome(terminal, explanation)
+    _show_question(terminal, explanation)
+    _show_results(terminal, explanation["results"])
 
 
 def _show_outcome(terminal: Terminal, explanation: Mapping[str, Any]) -> None:

@@ -1,58 +1,51 @@
 """`sakuin index`: the index versions of a deployment."""
 
+from functools import partial
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from sakuin_cli.connections import deployment
-from sakuin_cli.options import DataOption, JsonOption
-from sakuin_cli.terminal import Terminal, reporting_errors
+from sakuin_cli.connections import ChangingCommand
+from sakuin_cli.terminal import Terminal
 
 if TYPE_CHECKING:
     from sakuin_cli.rest import Record
 
-_NAME = "A fingerprint from `sakuin index status`, or its beginning"
-
-app = typer.Typer(name="index", help="The index versions of a deployment.", no_args_is_help=True)
+_NAME = "its fingerprint, or the beginning"
 
 
-@app.command()
-def status(as_json: JsonOption = False, data: DataOption = None) -> None:
-    """Show each index version: its settings, whether it is live, how much is built, what is missing."""
-    with reporting_errors(as_json) as terminal, terminal.waiting():
-        indexes = deployment(data).call("GET", "index")["indexes"]
-    if as_json:
-        terminal.document({"indexes": indexes})
+def index(
+    command: ChangingCommand,
+    activate: Annotated[
+        str | None,
+        typer.Option(
+            "--activate",
+            metavar="FINGERPRINT",
+            help=f"Activate this one: {_NAME}; next is the newest that was never live.",
+        ),
+    ] = None,
+    force: Annotated[bool, typer.Option("--force", help="Activate it even if it is incomplete.")] = False,
+    drop: Annotated[
+        str | None, typer.Option("--drop", metavar="FINGERPRINT", help=f"Delete this one, which is not live: {_NAME}.")
+    ] = None,
+) -> None:
+    """Show the index versions: settings, which one is live, how much is built, what is missing. Or change them.
+
+    After --activate the version before is kept, so that you can go back; the content of a dropped one goes in minutes.
+    """
+    terminal = command.terminal
+    if activate and drop:
+        raise typer.BadParameter("--activate and --drop exclude each other", param_hint="--drop")
+    if drop:
+        deleted = command.send("DELETE", "index", drop)["fingerprint"]
+        terminal.fields({"fingerprint": deleted, "dropped": True})
+    elif activate:
+        live = command.send("POST", "index", "activate", index=activate, force=force)
+        terminal.answer(live, lambda: _show(terminal, live))
     else:
-        for index in indexes:
-            _show(terminal, index)
-
-
-@app.command()
-def activate(
-    fingerprint: Annotated[
-        str, typer.Argument(metavar="FINGERPRINT", help=f"{_NAME}; default: the newest that was never live.")
-    ] = "next",
-    force: Annotated[bool, typer.Option("--force", help="Even if it is incomplete.")] = False,
-    as_json: JsonOption = False,
-    data: DataOption = None,
-) -> None:
-    """Activate an index version that is complete. The current one is kept, so that you can go back."""
-    with reporting_errors(as_json) as terminal:
-        index = deployment(data).call("POST", "index", "activate", json={"index": fingerprint, "force": force})
-    terminal.answer(index, lambda: _show(terminal, index))
-
-
-@app.command()
-def drop(
-    fingerprint: Annotated[str, typer.Argument(metavar="FINGERPRINT", help=f"{_NAME}.")],
-    as_json: JsonOption = False,
-    data: DataOption = None,
-) -> None:
-    """Delete an index version that is not live; its content is removed within minutes."""
-    with reporting_errors(as_json) as terminal:
-        deleted = deployment(data).call("DELETE", "index", fingerprint)["fingerprint"]
-    terminal.fields({"fingerprint": deleted, "dropped": True})
+        with terminal.waiting():
+            indexes = command.client.call("GET", "index")["indexes"]
+        terminal.answer({"indexes": indexes}, lambda: list(map(partial(_show, terminal), indexes)))
 
 
 def _show(terminal: Terminal, index: "Record") -> None:

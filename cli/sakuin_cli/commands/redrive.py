@@ -5,14 +5,14 @@ from typing import Annotated, Any, Literal
 
 import typer
 
-from sakuin_cli.connections import deployment
-from sakuin_cli.options import DataOption, JsonOption
-from sakuin_cli.terminal import Terminal, counted, minute, reporting_errors
+from sakuin_cli.connections import ChangingCommand
+from sakuin_cli.terminal import Terminal, counted, minute
 
 _SHOWN = 8
 
 
 def redrive(
+    command: ChangingCommand,
     queue: Annotated[
         Literal["material", "tool", "embed"] | None,
         typer.Argument(metavar="QUEUE", help="material, tool or embed; default: all three.", show_default=False),
@@ -27,25 +27,26 @@ def redrive(
     discard: Annotated[
         bool, typer.Option("--discard", help="Delete the messages of --id or --all instead of sending them again.")
     ] = False,
-    as_json: JsonOption = False,
-    data: DataOption = None,
 ) -> None:
     """List failed messages (dead letters) with reason, time and attempts. With --id or --all, send them again."""
     if ids and everything:
         raise typer.BadParameter("--id and --all exclude each other", param_hint="--id")
     if discard and not (ids or everything):
         raise typer.BadParameter("It needs --id or --all", param_hint="--discard")
-    done = "discarded" if discard else "sent"
-    with reporting_errors(as_json) as terminal, terminal.waiting():
-        client = deployment(data)
-        if not (ids or everything):
-            done, parameters = "dead_letters", {"queue": queue} if queue else {}
-            letters = client.call("GET", "dead-letters", params=parameters)["dead_letters"]
+    done, action = ("discarded", "discard") if discard else ("sent", "send_again")
+    client = command.client
+    with command.terminal.waiting():
+        if command.dry_run or not (ids or everything):
+            done = "dead_letters"
+            letters = client.call("GET", "dead-letters", params={"queue": queue} if queue else {})["dead_letters"]
+            letters = [one for one in letters if not ids or one["id"].startswith(tuple(ids))]
         elif ids:
-            letters = client.change_dead_letters("discard" if discard else "send_again", queue, ids=ids)
+            letters = client.change_dead_letters(action, queue, ids=ids)
         else:
-            letters = client.change_all_dead_letters("discard" if discard else "send_again", queue)
-    terminal.answer({done: letters}, lambda: _show(terminal, letters, done))
+            letters = client.change_all_dead_letters(action, queue)
+    if command.dry_run and (ids or everything):
+        command.would(*(f"{action} {one['queue']} {one['id']}  {one['what']}" for one in letters))
+    command.terminal.answer({done: letters}, lambda: _show(command.terminal, letters, done))
 
 
 def _show(terminal: Terminal, letters: Sequence[dict[str, Any]], done: str) -> None:

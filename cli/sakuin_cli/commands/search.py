@@ -1,22 +1,13 @@
 """`sakuin search` and `read`: the answers that an agent gets."""
 
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from sakuin_cli.connections import agent_of, settings_of
-from sakuin_cli.options import (
-    CategoryOption,
-    DataOption,
-    FolderOption,
-    JsonOption,
-    LevelOption,
-    MaterialOption,
-    TypeOption,
-)
-from sakuin_cli.terminal import Part, Terminal, reporting_errors
+from sakuin_cli.connections import Command
+from sakuin_cli.options import CategoryOption, FolderOption, LevelOption, MaterialOption, TypeOption
+from sakuin_cli.terminal import Part, Terminal
 
 KNOWLEDGE = "search_knowledge"
 _CHUNK, _PAGE, _FIND = "get_chunk_by_id", "read_page", "find_text"
@@ -28,6 +19,7 @@ _SHOWN_ABOVE = ("title", "type", "url", "content", "learns")
 
 
 def search(
+    command: Command,
     query: Annotated[str, typer.Argument(metavar="QUERY", help="A question, a goal or a term, in any words.")],
     top_k: Annotated[int, typer.Option("--top-k", min=1, max=50, help="How many results.")] = 5,
     type: TypeOption = None,
@@ -46,21 +38,19 @@ def search(
     exact: Annotated[
         bool, typer.Option("--exact", help="The lines with this exact text, in any case; exit code 1 if there is none.")
     ] = False,
-    as_json: JsonOption = False,
-    data: DataOption = None,
 ) -> None:
     """Search as an agent does, over MCP."""
     if exact:
-        _find(query, material, folder, as_json, data)
+        _find(command, query, material, folder)
         return
     filters = {"type": type, "category": category, "level": level, "material": material, "in": folder}
-    with reporting_errors(as_json) as terminal, terminal.waiting():
-        agent = agent_of(settings_of(data), tool)
-        answer = agent.call(tool, {"query": query, "top_k": top_k, **filters})
-    if as_json or tool != KNOWLEDGE:
+    terminal = command.terminal
+    with terminal.waiting():
+        answer = command.agent(tool).call(tool, {"query": query, "top_k": top_k, **filters})
+    if tool != KNOWLEDGE:
         terminal.document(answer)
     else:
-        show_answer(terminal, answer)
+        terminal.answer(answer, lambda: show_answer(terminal, answer))
 
 
 def show_answer(terminal: Terminal, answer: Mapping[str, Any]) -> None:
@@ -104,13 +94,13 @@ def _bar(similarity: float) -> tuple[Part, ...]:
     return ("█" * full, "green"), ("░" * (_BAR - full), "dim"), (f" {similarity:.2f}", "green")
 
 
-def _details(id: str, as_json: bool, data: Path | None) -> None:
+def _details(command: Command, id: str) -> None:
     """Prints one section in full, as get_chunk_by_id returns it."""
-    with reporting_errors(as_json) as terminal, terminal.waiting():
+    with command.terminal.waiting():
         # The text of a long one comes in several answers.
-        parts = [answer["chunk"] for answer in agent_of(settings_of(data), _CHUNK).pages(_CHUNK, {"id": id})]
-        answer = {"chunk": {**parts[-1], "content": "".join(part["content"] for part in parts)}}
-    terminal.answer(answer, lambda: _show_chunk(terminal, answer["chunk"]))
+        parts = [answer["chunk"] for answer in command.agent(_CHUNK).pages(_CHUNK, {"id": id})]
+    chunk = {**parts[-1], "content": "".join(part["content"] for part in parts)}
+    command.terminal.answer({"chunk": chunk}, lambda: _show_chunk(command.terminal, chunk))
 
 
 def _show_chunk(terminal: Terminal, chunk: Mapping[str, Any]) -> None:
@@ -128,6 +118,7 @@ def _show_chunk(terminal: Terminal, chunk: Mapping[str, Any]) -> None:
 
 
 def read(
+    command: Command,
     page: Annotated[str, typer.Argument(metavar="PAGE", help="A page's name, or the id or link of a result in it.")],
     section: Annotated[
         str | None, typer.Option("--section", metavar="HEADING", help="Only what is below this heading.")
@@ -139,38 +130,32 @@ def read(
     details: Annotated[
         bool, typer.Option("--details", help="One section whole, with its learns and what is stored beside them.")
     ] = False,
-    as_json: JsonOption = False,
-    data: DataOption = None,
 ) -> None:
     """Show a page or a section as an agent reads it: as Markdown, or lines as they are."""
     if details:
-        _details(page, as_json, data)
+        _details(command, page)
         return
-    with reporting_errors(as_json) as terminal, terminal.waiting():
+    with command.terminal.waiting():
         question = {"page": page, "section": section, "line": line, "lines": lines, "max_tokens": _MOST_TOKENS}
-        answer, *others = agent_of(settings_of(data), _PAGE).pages(_PAGE, question)
+        answer, *others = command.agent(_PAGE).pages(_PAGE, question)
         text = answer["text"]
         for rest in others:
             # Of lines, one that did not fit goes on.
             is_next = "line" in rest and rest["line"] > answer["line"] + text.count("\n")
             text += ("\n" if is_next else "") + rest["text"]
-    terminal.answer(
+    command.terminal.answer(
         {name: answer[name] for name in ("material", "title", "url")} | {"text": text},
         lambda: typer.echo(f"# {answer['title']}\n{answer['url']}\n\n{text}"),
     )
 
 
-def _find(text: str, material: str | None, folder: str | None, as_json: bool, data: Path | None) -> None:
+def _find(command: Command, text: str, material: str | None, folder: str | None) -> None:
     """Prints the lines of pages that have an exact text, as find_text returns them."""
-    wanted = {"text": text, "material": material, "in": folder}
-    with reporting_errors(as_json) as terminal, terminal.waiting():
-        answers = agent_of(settings_of(data), _FIND).pages(_FIND, {**wanted, "max_tokens": _MOST_TOKENS})
-        places = [place for answer in answers for place in answer["places"]]
-    if as_json:
-        terminal.document({"places": places})
-    else:
-        for place in places:
-            typer.echo(f"{place['url']}:{place['line']}: {place['text']}")
+    question = {"text": text, "material": material, "in": folder, "max_tokens": _MOST_TOKENS}
+    with command.terminal.waiting():
+        places = [place for answer in command.agent(_FIND).pages(_FIND, question) for place in answer["places"]]
+    lines = "".join(f"{place['url']}:{place['line']}: {place['text']}\n" for place in places)
+    command.terminal.answer({"places": places}, lambda: typer.echo(lines, nl=False))
     if not places:
         typer.echo("No line has this text", err=True)
         raise typer.Exit(1)

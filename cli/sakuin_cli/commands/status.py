@@ -10,9 +10,8 @@ from sakuin.errors import NotFound
 from sakuin.knowledge.page import Words
 
 from sakuin_cli.commands.tool import index_fields
-from sakuin_cli.connections import deployment
-from sakuin_cli.options import DataOption, JsonOption
-from sakuin_cli.terminal import Terminal, counted, first_of, minute, reporting_errors
+from sakuin_cli.connections import Command
+from sakuin_cli.terminal import Terminal, counted, first_of, minute
 
 if TYPE_CHECKING:
     from sakuin_cli.client import DeploymentClient
@@ -23,30 +22,29 @@ _NAMED = 3
 
 
 def status(
+    command: Command,
     material: Annotated[str | None, typer.Option("--material", metavar="M", help="Details of one page.")] = None,
     tool: Annotated[str | None, typer.Option("--tool", metavar="ID", help="The index of a Search Tool.")] = None,
-    as_json: JsonOption = False,
-    data: DataOption = None,
 ) -> None:
     """Show what is indexed, and what failed or waits and why."""
     if tool is not None and material is not None:
         raise typer.BadParameter("--tool and --material exclude each other", param_hint="--tool")
-    with reporting_errors(as_json) as terminal:
-        client = deployment(data)
-        if tool is not None:
-            with terminal.waiting():
-                found = client.call("GET", "tools", tool)
-            index = found["metadata"].get("search_index", {})
-            names = {"tool_id": found["id"], "name": found["name"]}
-            terminal.fields({**names, "search_index": index} if as_json else {**names, **index_fields(index)})
-        elif material is not None:
-            with terminal.waiting():
-                page = _material(client, unicodedata.normalize("NFC", material), material)
-            _show_material(terminal, page)
-        else:
-            with terminal.waiting():
-                overview = _overview(client)
-            _show_overview(terminal, overview)
+    terminal, client = command.terminal, command.client
+    with terminal.waiting():
+        found = (
+            client.call("GET", "tools", tool)
+            if tool is not None
+            else _material(client, unicodedata.normalize("NFC", material), material)
+            if material is not None
+            else _overview(client)
+        )
+    if tool is not None:
+        index = found["metadata"].get("search_index", {})
+        names = {"tool_id": found["id"], "name": found["name"]}
+        terminal.fields({**names, "search_index": index} if terminal.as_json else {**names, **index_fields(index)})
+    else:
+        show = _show_overview if material is None else _show_material
+        terminal.answer(found, lambda: show(terminal, found))
 
 
 def _material(client: "DeploymentClient", name: str, given: str) -> "Record":
@@ -57,9 +55,6 @@ def _material(client: "DeploymentClient", name: str, given: str) -> "Record":
 
 
 def _show_material(terminal: Terminal, material: "Record") -> None:
-    if terminal.as_json:
-        terminal.document(material)
-        return
     words = material["words"] and Words(**material["words"])
     terminal.fields({name: value for name, value in (material | {"words": words}).items() if name != "waiting"})
     if waiting := material["waiting"]:
@@ -84,9 +79,6 @@ def _overview(client: "DeploymentClient") -> dict[str, Any]:
 
 
 def _show_overview(terminal: Terminal, found: dict[str, Any]) -> None:
-    if terminal.as_json:
-        terminal.document(found)
-        return
     last = found["last_indexed"] and minute(found["last_indexed"])
     words = found["words"] and Words(**found["words"])
     terminal.fields({**found["materials"], "sections": found["chunks"], "words": words, "last indexed": last})

@@ -4,23 +4,18 @@ import sys
 from collections.abc import Callable, Mapping
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 from sakuin.errors import Invalid
 
-from sakuin_cli.connections import deployment_of, project_of, record_of, settings_of
+from sakuin_cli.connections import ChangingCommand, Command, Request
 from sakuin_cli.files import read_bytes
-from sakuin_cli.options import DataOption, JsonOption, ProjectOption, TimeoutOption
-from sakuin_cli.terminal import Terminal, reporting_errors
-
-if TYPE_CHECKING:
-    from sakuin_cli.client import DeploymentClient
-    from sakuin_cli.rest import Record
+from sakuin_cli.options import ProjectOption, TimeoutOption, as_command
+from sakuin_cli.terminal import Terminal
 
 DEFAULT_THRESHOLD = 200
 
-NameOption = Annotated[str | None, typer.Option("--name", metavar="N", help="The name.")]
 ThresholdOption = Annotated[
     int | None,
     typer.Option(
@@ -54,11 +49,18 @@ app = typer.Typer(name="table", help="JSON documents that Search Tools search.",
 
 
 @app.command()
+@as_command
 def put(
+    command: ChangingCommand,
     file: Annotated[
-        Path, typer.Argument(metavar="FILE", exists=True, dir_okay=False, help="A JSON document in UTF-8.")
-    ],
-    id: Annotated[str | None, typer.Option("--id", metavar="ID", help="Replace this Table.")] = None,
+        Path | None,
+        typer.Argument(
+            metavar="FILE", exists=True, dir_okay=False, help="A JSON document in UTF-8; with --id it may stay."
+        ),
+    ] = None,
+    id: Annotated[
+        str | None, typer.Option("--id", metavar="ID", help="Replace or change this Table: its id, or its name.")
+    ] = None,
     project: ProjectOption = None,
     name: Annotated[
         str | None, typer.Option("--name", metavar="N", help="The name.", show_default="the file's name")
@@ -70,92 +72,81 @@ def put(
     filter: FilterOption = None,
     no_entries: NoEntriesOption = False,
     timeout: TimeoutOption = 300,
-    as_json: JsonOption = False,
-    data: DataOption = None,
 ) -> None:
-    """Store a document as a new Table, or as the next version of a Table.
+    """Store a document as a new Table, or as the next version of a Table, or change a Table.
 
     A new one that is a list of entries is proposed as such, with its chunks and their cost, before it is stored.
     """
-    with reporting_errors(as_json) as terminal:
-        settings = settings_of(data)
-        client = deployment_of(settings)
-        body = read_bytes(file.as_posix())
-        document = parsed(body)
-        rules = read_rules(entries, search, show, filter, lambda: document)
-        if id is None and not rules and not no_entries:
-            rules = _proposed(document, chunk_threshold or DEFAULT_THRESHOLD, terminal)
-        if rules:
-            typer.echo(costs(document, rules, chunk_threshold or DEFAULT_THRESHOLD), err=True)
-        with terminal.progress("storing"):
-            if id is None:
-                members = {"name": name or file.stem, "chunk_threshold_chars": chunk_threshold, "entries": rules}
-                place = ("POST", "projects", settings.project_id(project), "tables")
-                table = client.store_table(*place, members=members, document=body, seconds=timeout)
-            else:
-                id = client.id_of("tables", id, lambda: settings.project_id(project))
-                table = client.store_table("PUT", "tables", id, members={}, document=body, seconds=timeout)
-                _change(client, id, name, chunk_threshold, rules, no_entries=no_entries)
-    terminal.fields({"table_id": table["id"], "version": table["version"]})
+    from sakuin.tables.document import parsed_table
+
+    table_id = id and command.id_of("tables", id, project)
+    if file is None and not (table_id and (name or chunk_threshold or entries or no_entries)):
+        raise typer.BadParameter("Give FILE, or --id and what to change", param_hint="FILE")
+    client, threshold = command.client, chunk_threshold or DEFAULT_THRESHOLD
+    body = read_bytes(file.as_posix()) if file else b""
+    document = parsed_table(body) if file else None
+
+    def stored() -> object:
+        return document if file else client.call("GET", "tables", table_id or "", "data")
+
+    rules = read_rules(entries, search, show, filter, stored)
+    if not (table_id or rules or no_entries):
+        rules = _proposed(document, threshold, command.terminal)
+    if rules and file:
+        typer.echo(estimate_of(document, rules, threshold), err=True)
+    if file and not table_id:
+        name = name or file.stem
+    members = {"name": name, "chunk_threshold_chars": chunk_threshold, "entries": rules}
+    given: dict[str, Any] = {member: value for member, value in members.items() if value is not None}
+    given |= {"entries": None} if no_entries else {}
+    place = ("tables", table_id) if table_id else ("projects", command.settings.project_id(project), "tables")
+    method, sent = ("PUT", {}) if table_id else ("POST", given)
+    if command.dry_run:
+        stores = [Request(method, place, {**sent, "data": f"{len(body):,} bytes"})] if file else []
+        command.would(*map(str, (*stores, *([Request("PATCH", place, given)] if table_id and given else ()))))
+    if file:
+        with command.terminal.progress("storing"):
+            table = client.store_table(method, *place, members=sent, document=body, seconds=timeout)
+    shown: dict[str, Any] = {}
+    if table_id and given:
+        table = command.send("PATCH", *place, **given)
+        shown = {member: table[member] for member in ("name", "chunk_threshold_chars")}
+        shown |= {"entries": rules} if rules else {}
+    command.terminal.fields({"table_id": table["id"], "version": table["version"], **shown})
 
 
-@app.command()
-def change(
-    id: Annotated[str, typer.Argument(metavar="ID", help="The Table, or its name.")],
-    name: NameOption = None,
-    chunk_threshold: ThresholdOption = None,
-    entries: EntriesOption = None,
-    search: SearchOption = None,
-    show: ShowOption = None,
-    filter: FilterOption = None,
-    no_entries: NoEntriesOption = False,
-    project: ProjectOption = None,
-    as_json: JsonOption = False,
-    data: DataOption = None,
-) -> None:
-    """Change the name, the length from which strings are indexed, or what the entries are."""
-    with reporting_errors(as_json) as terminal:
-        client, id = record_of(data, project, "tables", id)
-        rules = read_rules(entries, search, show, filter, lambda: client.call("GET", "tables", id, "data"))
-        table = _change(client, id, name, chunk_threshold, rules, no_entries=no_entries)
-    if table is None:
-        raise typer.BadParameter("Give --name, --chunk-threshold or --entries", param_hint="--entries")
-    changed = {"name": table["name"], "chunk_threshold_chars": table["chunk_threshold_chars"]}
-    shown = {"entries": rules} if rules else {}
-    terminal.fields({"table_id": table["id"], "version": table["version"], **changed, **shown})
-
-
-@app.command(name="list")
-def list_(project: ProjectOption = None, as_json: JsonOption = False, data: DataOption = None) -> None:
+@app.command("list")
+@as_command
+def list_(command: Command, project: ProjectOption = None) -> None:
     """List the Tables of a project with their ids."""
-    with reporting_errors(as_json) as terminal, terminal.waiting():
-        client, project_id = project_of(data, project)
-        tables = client.call("GET", "projects", project_id, "tables")["tables"]
+    with command.terminal.waiting():
+        project_id, tables = command.rows("tables", project)
     rows = [
         {"table_id": one["id"], "name": one["name"], "version": one["version"]}
         | {"chunk_threshold_chars": one["chunk_threshold_chars"]}
         | {"pending_upload": one["pending_upload"], "import_error": one["import_error"]}
         for one in tables
     ]
-    terminal.rows("tables", rows, project_id=project_id)
+    command.terminal.rows("tables", rows, project_id=project_id)
 
 
 @app.command()
+@as_command
 def rm(
+    command: ChangingCommand,
     id: Annotated[str, typer.Argument(metavar="ID", help="The Table, or its name.")],
     project: ProjectOption = None,
-    as_json: JsonOption = False,
-    data: DataOption = None,
 ) -> None:
     """Delete a Table with its Tools."""
-    with reporting_errors(as_json) as terminal:
-        client, id = record_of(data, project, "tables", id)
-        client.call("DELETE", "tables", id)
-    terminal.fields({"table_id": id, "removed": True})
+    table_id = command.id_of("tables", id, project)
+    command.send("DELETE", "tables", table_id)
+    command.terminal.fields({"table_id": table_id, "removed": True})
 
 
 @app.command()
+@as_command
 def synonyms(
+    command: ChangingCommand,
     file: Annotated[
         Path | None,
         typer.Argument(
@@ -163,36 +154,13 @@ def synonyms(
         ),
     ] = None,
     project: ProjectOption = None,
-    as_json: JsonOption = False,
-    data: DataOption = None,
 ) -> None:
     """Show the synonyms for a project's Search Tools, or replace them with those of a file like synonyms.yml."""
-    with reporting_errors(as_json) as terminal, terminal.waiting():
-        client, project_id = project_of(data, project)
-        sent = {} if file is None else {"json": {"groups": _groups(file)}}
-        groups = client.call("PUT" if sent else "GET", "projects", project_id, "synonyms", **sent)["groups"]
-    if as_json:
-        terminal.document({"project_id": project_id, "groups": groups})
-    else:
-        for group in groups:
-            terminal.print(", ".join(group))
-
-
-def _change(
-    client: "DeploymentClient",
-    id: str,
-    name: str | None,
-    chunk_threshold: int | None,
-    rules: Mapping[str, Any] | None,
-    *,
-    no_entries: bool,
-) -> "Record | None":
-    """Changes what is given; returns None if nothing is."""
-    members = {"name": name, "chunk_threshold_chars": chunk_threshold, "entries": rules}
-    request: dict[str, Any] = {member: value for member, value in members.items() if value is not None}
-    if no_entries:
-        request["entries"] = None
-    return client.call("PATCH", "tables", id, json=request) if request else None
+    project_id = command.settings.project_id(project)
+    place = ("projects", project_id, "synonyms")
+    answer = command.send("PUT", *place, groups=_groups(file)) if file else command.client.call("GET", *place)
+    document = {"project_id": project_id, "groups": answer["groups"]}
+    command.terminal.answer(document, lambda: list(map(print, map(", ".join, answer["groups"]))))
 
 
 def _proposed(document: object, threshold: int, terminal: Terminal) -> Mapping[str, Any] | None:
@@ -232,7 +200,7 @@ def read_rules(
     return asdict(EntryRules.of(rules))
 
 
-def costs(document: object, rules: Mapping[str, Any], threshold: int) -> str:
+def estimate_of(document: object, rules: Mapping[str, Any], threshold: int) -> str:
     """Returns the number of chunks and what they cost."""
     from sakuin.tables.entries import EntryRules
 
@@ -249,10 +217,3 @@ def _groups(file: Path) -> list[tuple[str, ...]]:
     if found.problems:
         raise Invalid(f"{file}: {' '.join(found.problems)} Correct the file; the project's synonyms stay as they were")
     return list(found.groups)
-
-
-def parsed(body: bytes) -> object:
-    """Returns the document of a JSON text; raises `Invalid` if it is none."""
-    from sakuin.tables.document import parsed_table
-
-    return parsed_table(body)

@@ -6,15 +6,18 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from sakuin.errors import waiting_for
 
-from sakuin_cli.connections import project_of, record_of
-from sakuin_cli.options import DataOption, JsonOption, ProjectOption, TimeoutOption
-from sakuin_cli.terminal import Terminal, counted, first_of, minute, reporting_errors
+from sakuin_cli.connections import ChangingCommand, Command, Request
+from sakuin_cli.options import ProjectOption, TimeoutOption, as_command
+from sakuin_cli.terminal import Terminal, counted, first_of, minute
 from sakuin_cli.waiting import poll
 
 if TYPE_CHECKING:
     from sakuin_cli.rest import Record
 
 IdArgument = Annotated[str, typer.Argument(metavar="ID", help="The Search Tool, or its name.")]
+DescriptionOption = Annotated[
+    str | None, typer.Option("--description", metavar="D", help="The description for agents.")
+]
 
 # How many skipped strings are named.
 _SKIPPED = 3
@@ -23,7 +26,9 @@ app = typer.Typer(name="tool", help="Search Tools over parts of Tables.", no_arg
 
 
 @app.command()
-def create(
+@as_command
+def new(
+    command: ChangingCommand,
     table: Annotated[str, typer.Option("--table", metavar="ID", help="The Table to search, or its name.")],
     json_path: Annotated[
         str, typer.Option("--json-path", metavar="P", help='JSON Pointer of the part to search; "" is all of it.')
@@ -31,89 +36,78 @@ def create(
     name: Annotated[
         str, typer.Option("--name", metavar="N", help="The name for agents: 1 to 64 of a-z, A-Z, 0-9, _ and -.")
     ],
-    description: Annotated[
-        str | None, typer.Option("--description", metavar="D", help="The description for agents.")
-    ] = None,
+    description: DescriptionOption = None,
     project: ProjectOption = None,
     wait: Annotated[
         bool, typer.Option("--wait", help="Wait until it can be searched; exit code 1 if it cannot.")
     ] = False,
     timeout: TimeoutOption = 300,
-    as_json: JsonOption = False,
-    data: DataOption = None,
 ) -> None:
     """Create a Search Tool; with --wait, exit code 1 if it was not indexed."""
-    with reporting_errors(as_json) as terminal:
-        client, project_id = project_of(data, project)
-        place = {"table_id": client.id_of("tables", table, lambda: project_id), "json_path": json_path}
-        request = {"type": "search", "name": name, "description": description, **place}
-        tool = client.call("POST", "projects", project_id, "tools", json=request)
-        with terminal.progress("indexed") as on_progress:
-            for _ in poll(timeout) if wait else ():
-                tool = client.call("GET", "tools", tool["id"])
-                index = tool["metadata"].get("search_index", {})
-                on_progress("indexed", index.get("indexed_chunks_count") or 0, index.get("chunks_count"))
-                if _state(tool) in ("ready", "empty", "error"):
-                    break
-    _show(terminal, tool)
+    project_id, client = command.settings.project_id(project), command.client
+    place = {"table_id": command.id_of("tables", table, project), "json_path": json_path}
+    members = {"type": "search", "name": name, "description": description, **place}
+    tool = command.send("POST", "projects", project_id, "tools", **members)
+    with command.terminal.progress("indexed") as on_progress:
+        for _ in poll(timeout) if wait else ():
+            tool = client.call("GET", "tools", tool["id"])
+            index = tool["metadata"].get("search_index", {})
+            on_progress("indexed", index.get("indexed_chunks_count") or 0, index.get("chunks_count"))
+            if _state(tool) in ("ready", "empty", "error"):
+                break
+    _show(command.terminal, tool)
     raise typer.Exit(1 if wait and _state(tool) != "ready" else 0)
 
 
-@app.command(name="list")
-def list_(project: ProjectOption = None, as_json: JsonOption = False, data: DataOption = None) -> None:
+@app.command("list")
+@as_command
+def list_(command: Command, project: ProjectOption = None) -> None:
     """List the Search Tools of a project with their ids."""
-    with reporting_errors(as_json) as terminal, terminal.waiting():
-        client, project_id = project_of(data, project)
-        tools = client.call("GET", "projects", project_id, "tools")["tools"]
+    with command.terminal.waiting():
+        project_id, tools = command.rows("tools", project)
     rows = [
         {"tool_id": one["id"], "name": one["name"], "state": _state(one)}
         | {"json_path": one["json_path"], "table_id": one["table_id"]}
         for one in tools
     ]
-    terminal.rows("tools", rows, project_id=project_id)
+    command.terminal.rows("tools", rows, project_id=project_id)
 
 
 @app.command()
+@as_command
 def change(
+    command: ChangingCommand,
     id: IdArgument,
     name: Annotated[str | None, typer.Option("--name", metavar="N", help="The name for agents.")] = None,
-    description: Annotated[
-        str | None, typer.Option("--description", metavar="D", help="The description for agents.")
-    ] = None,
+    description: DescriptionOption = None,
     enabled: Annotated[
         bool | None, typer.Option("--enable/--disable", help="Whether agents have it.", show_default="as it is")
     ] = None,
+    reindex: Annotated[
+        bool, typer.Option("--reindex", help="Index it again; unchanged texts are not embedded again.")
+    ] = False,
     project: ProjectOption = None,
-    as_json: JsonOption = False,
-    data: DataOption = None,
 ) -> None:
-    """Change the name or the description of a Search Tool, or disable it."""
-    members = {"name": name, "description": description, "enabled": enabled}
-    with reporting_errors(as_json) as terminal:
-        client, id = record_of(data, project, "tools", id)
-        tool = client.call("PATCH", "tools", id, json={n: value for n, value in members.items() if value is not None})
+    """Change the name or the description of a Search Tool, disable it, or index it again."""
+    tool_id = command.id_of("tools", id, project)
+    given = {"name": name, "description": description, "enabled": enabled}
+    members = {name: value for name, value in given.items() if value is not None}
+    requests = [Request("PATCH", ("tools", tool_id), members)] if members else []
+    requests += [Request("POST", ("tools", tool_id, "reindex"))] if reindex else []
+    if not requests:
+        raise typer.BadParameter("Say what to change", param_hint="--name")
+    tool = command.send_all(*requests)[-1]
     shown = {"tool_id": tool["id"], "name": tool["name"], "enabled": tool["enabled"]}
-    terminal.fields({**shown, "description": tool["description"]})
+    command.terminal.fields({**shown, "description": tool["description"], "state": _state(tool)})
 
 
 @app.command()
-def rm(id: IdArgument, project: ProjectOption = None, as_json: JsonOption = False, data: DataOption = None) -> None:
+@as_command
+def rm(command: ChangingCommand, id: IdArgument, project: ProjectOption = None) -> None:
     """Delete a Search Tool; its Table stays."""
-    with reporting_errors(as_json) as terminal:
-        client, id = record_of(data, project, "tools", id)
-        client.call("DELETE", "tools", id)
-    terminal.fields({"tool_id": id, "removed": True})
-
-
-@app.command()
-def reindex(
-    id: IdArgument, project: ProjectOption = None, as_json: JsonOption = False, data: DataOption = None
-) -> None:
-    """Index a Search Tool again; unchanged texts are not embedded again."""
-    with reporting_errors(as_json) as terminal:
-        client, id = record_of(data, project, "tools", id)
-        tool = client.call("POST", "tools", id, "reindex")
-    _show(terminal, tool)
+    tool_id = command.id_of("tools", id, project)
+    command.send("DELETE", "tools", tool_id)
+    command.terminal.fields({"tool_id": tool_id, "removed": True})
 
 
 def _state(tool: "Record") -> str | None:

@@ -18,7 +18,7 @@ def built_folder(folder: Path) -> str:
 def config_text(pages: str, prefix: str) -> str:
     """Returns the `sakuin.toml` of a site."""
     return (
-        "# `sakuin push` and `sakuin watch` read this file.\n"
+        "# `sakuin push` and `sakuin push --watch` read this file.\n"
         "# The folder of built pages:\n"
         f"pages = {json.dumps(pages, ensure_ascii=False)}\n"
         "# Their folder in the library; empty for its top. Links to pages begin with it.\n"

@@ -60,11 +60,11 @@ def test_a_question_without_an_answer_is_a_failure_and_the_entry_stays(operator:
 
 
 def test_no_key_is_ever_printed_or_given_to_a_program(operator: Operator, programs: Path) -> None:
-    shown = connect(operator, "--print")
+    shown = connect(operator, "--dry-run")
     assert shown.code == 0, shown.err
     assert "codex mcp add sakuin" in shown.out
     assert "${SAKUIN_AUTHORIZATION}" in shown.out
-    outputs = (shown, connect(operator, "--print", "--json"), connect(operator, "--all"), connect(operator, "--undo"))
+    outputs = (shown, connect(operator, "--dry-run", "--json"), connect(operator, "--all"), connect(operator, "--undo"))
     assert not any(API_KEY in text for text in [*calls_of(programs), *(one.out + one.err for one in outputs)])
 
 

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from sakuin.errors import UnreadablePage
 
+from sakuin_cli.connections import Command
 from sakuin_cli.files import read_bytes, write_bytes
-from sakuin_cli.options import JsonOption
-from sakuin_cli.terminal import Terminal, counted, reporting_errors, tracked
+from sakuin_cli.terminal import Terminal, counted, tracked
 
 if TYPE_CHECKING:
     from sakuin.language.vocabulary import Vocabulary
@@ -20,32 +20,31 @@ if TYPE_CHECKING:
 
 
 def annotate(
+    command: Command,
     paths: Annotated[list[Path], typer.Argument(metavar="PATH", exists=True, help="Folders or files of HTML.")],
     write: Annotated[bool, typer.Option("--write", help="Write the ids, and change nothing else.")] = False,
-    as_json: JsonOption = False,
 ) -> None:
     """Propose an id for each box that explains something and has none."""
-    with reporting_errors(as_json) as terminal:
-        from sakuin.language.vocabulary import vocabulary_of
-        from sakuin.retrieval.index_version import DEFAULT_VOCABULARY
+    from sakuin.language.vocabulary import vocabulary_of
+    from sakuin.retrieval.index_version import DEFAULT_VOCABULARY
 
-        vocabulary, sources = vocabulary_of(DEFAULT_VOCABULARY), _sources(paths)
-        boxes: list[tuple[str, Box]] = []
-        failed: dict[str, str] = {}
-        with terminal.progress("read") as on_progress:
-            for path in tracked(sources, "read", on_progress):
-                try:
-                    boxes += ((path, box) for box in _annotated(path, vocabulary, write=write))
-                except UnreadablePage as error:
-                    failed[path] = str(error)
-        proposed = sum(box.id is not None for _, box in boxes)
-        document = {
-            **{"files": len(sources), "proposed": proposed, "written": proposed if write else 0},
-            "boxes": [{"path": path, **asdict(box)} for path, box in boxes],
-            "failed": [{"path": path, "reason": reason} for path, reason in failed.items()],
-        }
-        done = "written" if write else "proposed"
-        terminal.answer(document, lambda: _show(terminal, boxes, failed, f"{done} in {counted(len(sources), 'file')}"))
+    vocabulary, sources = vocabulary_of(DEFAULT_VOCABULARY), _sources(paths)
+    boxes: list[tuple[str, Box]] = []
+    failed: dict[str, str] = {}
+    with command.terminal.progress("read") as on_progress:
+        for path in tracked(sources, "read", on_progress):
+            try:
+                boxes += ((path, box) for box in _annotated(path, vocabulary, write=write))
+            except UnreadablePage as error:
+                failed[path] = str(error)
+    proposed = sum(box.id is not None for _, box in boxes)
+    document = {
+        **{"files": len(sources), "proposed": proposed, "written": proposed if write else 0},
+        "boxes": [{"path": path, **asdict(box)} for path, box in boxes],
+        "failed": [{"path": path, "reason": reason} for path, reason in failed.items()],
+    }
+    done = f"{'written' if write else 'proposed'} in {counted(len(sources), 'file')}"
+    command.terminal.answer(document, lambda: _show(command.terminal, boxes, failed, done))
     raise typer.Exit(1 if failed else 0)
 
 

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from sakuin.errors import Misconfigured
 
-from sakuin_cli.connections import deployment_of, settings_of
-from sakuin_cli.options import DataOption, FolderArgument, JsonOption, PrefixOption
-from sakuin_cli.terminal import Terminal, counted, reporting_errors
+from sakuin_cli.connections import Command
+from sakuin_cli.options import FolderArgument, PrefixOption
+from sakuin_cli.terminal import Terminal, counted
 
 if TYPE_CHECKING:
     from sakuin.knowledge.page import Finding
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 
 def learns(
+    command: Command,
     folder: FolderArgument = None,
     prefix: PrefixOption = "",
     check: Annotated[
@@ -36,34 +37,31 @@ def learns(
     asked: Annotated[
         bool, typer.Option("--asked", help="Also what readers of the deployment asked without a good answer.")
     ] = False,
-    as_json: JsonOption = False,
-    data: DataOption = None,
 ) -> None:
     """Print a work order for missing, weak and stale learns, for any agent; or check what is written.
 
     With --check the exit code is 1 if an item is refused.
     """
-    with reporting_errors(as_json) as terminal:
-        from sakuin_cli.site.config import site_of
-        from sakuin_cli.site.learns import learns_of_site, lock_of
-        from sakuin_cli.site.uploads import no_page_in, uploads_below
+    from sakuin_cli.site.config import site_of
+    from sakuin_cli.site.learns import learns_of_site, lock_of
+    from sakuin_cli.site.uploads import no_page_in, uploads_below
 
-        site = site_of([folder] if folder else None, prefix)
-        uploads = uploads_below(site.paths, folder=site.prefix)
-        if not uploads.pages:
-            raise no_page_in(site.paths)
-        client = _client(data, is_needed=asked)
-        with terminal.progress("read") as on_progress:
-            read = learns_of_site(uploads, on_progress, lock=lock_of(site.paths[0]))
-        if check or accept:
-            _check(terminal, read, client, site.paths[0] if accept else None)
-        _order(terminal, read, client if asked or questions else None, questions, asked, site.paths[0])
+    terminal, site = command.terminal, site_of([folder] if folder else None, prefix)
+    uploads = uploads_below(site.paths, folder=site.prefix)
+    if not uploads.pages:
+        raise no_page_in(site.paths)
+    client = _client(command, is_needed=asked)
+    with terminal.progress("read") as on_progress:
+        read = learns_of_site(uploads, on_progress, lock=lock_of(site.paths[0]))
+    if check or accept:
+        _check(terminal, read, client, site.paths[0] if accept else None)
+    _order(terminal, read, client if asked or questions else None, questions, asked, site.paths[0])
 
 
-def _client(data: Path | None, *, is_needed: bool) -> "DeploymentClient | None":
+def _client(command: Command, *, is_needed: bool) -> "DeploymentClient | None":
     """Returns a client of the deployment; None if there is none and none is needed."""
     try:
-        return deployment_of(settings_of(data))
+        return command.client
     except Misconfigured:
         if is_needed:
             raise

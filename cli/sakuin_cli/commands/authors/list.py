@@ -4,20 +4,22 @@ from typing import TYPE_CHECKING
 
 from sakuin.knowledge.page import Words
 
-from sakuin_cli.connections import deployment
-from sakuin_cli.options import DataOption, JsonOption, PrefixOption
-from sakuin_cli.terminal import counted, minute, reporting_errors
+from sakuin_cli.connections import Command
+from sakuin_cli.options import PrefixOption
+from sakuin_cli.terminal import counted, minute
 
 if TYPE_CHECKING:
     from sakuin_cli.rest import Record
 
 
-def list_(prefix: PrefixOption = "", as_json: JsonOption = False, data: DataOption = None) -> None:
+def list_(command: Command, prefix: PrefixOption = "") -> None:
     """List the pages of the library, with their sections and how many of their words are found."""
     from sakuin_cli.site.uploads import folder_path
 
-    with reporting_errors(as_json) as terminal, terminal.waiting():
-        found = list(deployment(data).materials(prefix=folder_path(prefix)))
+    terminal = command.terminal
+    with terminal.waiting():
+        found = list(command.client.materials(prefix=folder_path(prefix)))
+    as_json = terminal.as_json
     names = ("material", "explanations") if as_json else ("page", "sections")
     rows = [
         {names[0]: one["material"], names[1]: one["chunks_count"], **_words(one["words"], as_json)}

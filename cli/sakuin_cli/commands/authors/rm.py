@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from sakuin_cli.connections import library_of, settings_of
-from sakuin_cli.options import AUTHORED_FILES, DataOption, JsonOption, TimeoutOption
-from sakuin_cli.terminal import Terminal, counted, reporting_errors
+from sakuin_cli.connections import ChangingCommand
+from sakuin_cli.options import AUTHORED_FILES, TimeoutOption
+from sakuin_cli.terminal import Terminal, counted
 
 if TYPE_CHECKING:
     from sakuin_cli.site.changes import Change
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 
 def rm(
+    command: ChangingCommand,
     materials: Annotated[
         list[str],
         typer.Argument(
@@ -26,38 +27,33 @@ def rm(
     ],
     yes: Annotated[bool, typer.Option("--yes", help="Delete a folder without a question.")] = False,
     timeout: TimeoutOption = 300,
-    as_json: JsonOption = False,
-    data: DataOption = None,
 ) -> None:
     """Delete pages, folders, learns.yml or synonyms.yml and wait until the index has followed.
 
     A folder is deleted with all that is below it, after a question or with --yes.
     """
-    with reporting_errors(as_json) as terminal:
-        from sakuin.knowledge.names import material_of_key
+    from sakuin.knowledge.names import material_of_key
 
-        from sakuin_cli.site.changes import remove_keys
+    from sakuin_cli.site.changes import remove_keys
 
-        library = library_of(settings_of(data))
-        began = time.monotonic()
-        names = dict.fromkeys(unicodedata.normalize("NFC", name) for name in materials)
-        stored = library.etags()
-        keys = {name: key for name in names if (key := _key(library, stored, name))}
-        folders = {name: some for name in names if name not in keys and (some := _keys_below(library, stored, name))}
-        below = {key: material_of_key(key, prefix=library.prefix) or key for some in folders.values() for key in some}
-        if below and not yes:
-            terminal.confirm(
-                f"These {counted(len(below), 'file')} are below {' and '.join(folders)}",
-                below,
-                f"Delete {counted(len(below), 'file')}?",
-                "Add --yes to delete them",
-            )
-        with terminal.progress("removed") as on_progress:
-            found: list[tuple[str, str | None]] = [*(below | {key: name for name, key in keys.items()}).items()]
-            removed = remove_keys(library, found, seconds=timeout, on_progress=on_progress)
-        missing = [_missing(name) for name in names if name not in keys | folders]
-        changes = sorted((*removed, *missing), key=lambda change: change.material or "")
-        seconds = time.monotonic() - began
+    terminal, library = command.terminal, command.library()
+    began = time.monotonic()
+    names = dict.fromkeys(unicodedata.normalize("NFC", name) for name in materials)
+    stored = library.etags()
+    keys = {name: key for name in names if (key := _key(library, stored, name))}
+    folders = {name: some for name in names if name not in keys and (some := _keys_below(library, stored, name))}
+    below = {key: material_of_key(key, prefix=library.prefix) or key for some in folders.values() for key in some}
+    if below and not yes:
+        heading = f"These {counted(len(below), 'file')} are below {' and '.join(folders)}"
+        command.confirm(heading, [*below], f"Delete {counted(len(below), 'file')}?", "Add --yes to delete them")
+    found: list[tuple[str, str | None]] = [*(below | {key: name for name, key in keys.items()}).items()]
+    missing = [_missing(name) for name in names if name not in keys | folders]
+    if command.dry_run:
+        command.would(*(f"delete {key}" for key, _ in found), *(f"{one.material}: {one.reason}" for one in missing))
+    with terminal.progress("removed") as on_progress:
+        removed = remove_keys(library, found, seconds=timeout, on_progress=on_progress)
+    changes = sorted((*removed, *missing), key=lambda change: change.material or "")
+    seconds = time.monotonic() - began
     terminal.answer(_document(changes, seconds), lambda: _show(terminal, changes, seconds))
     raise typer.Exit(0 if all(one.done for one in changes) else 1)
 

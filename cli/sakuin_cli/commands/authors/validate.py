@@ -5,27 +5,31 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, NoReturn
 
 import typer
 from sakuin.knowledge.page import Words
 
-from sakuin_cli.connections import deployment_of, settings_of
-from sakuin_cli.options import DataOption, JsonOption, PrefixOption, StrictOption, check_paths
-from sakuin_cli.terminal import OnProgress, Terminal, counted, first_of, reporting_errors
+from sakuin_cli.connections import ChangingCommand
+from sakuin_cli.options import PrefixOption, StrictOption, check_paths
+from sakuin_cli.terminal import OnProgress, Terminal, counted, first_of
 
 if TYPE_CHECKING:
     from sakuin.knowledge.page import Finding
 
     from sakuin_cli.client import DeploymentClient
+    from sakuin_cli.rest import Record
 
 # A function has 30 seconds for a request, and reads each page again.
 _PAGES_A_REQUEST = 50
+# What `--repair` compares, by the names of the API.
+_PARTS = ("keys", "rows", "tables")
 # How many pages with the same finding are named.
 _NAMED = 3
 
 
 def validate(
+    command: ChangingCommand,
     paths: Annotated[
         list[Path] | None,
         typer.Argument(
@@ -37,12 +41,14 @@ def validate(
     offline: Annotated[
         bool, typer.Option("--offline", help="Check the files of PATH alone, without a deployment.")
     ] = False,
-    as_json: JsonOption = False,
-    data: DataOption = None,
+    repair: Annotated[
+        bool, typer.Option("--repair", help="Compare pages with the bucket and Tables with their store, and repair.")
+    ] = False,
 ) -> None:
     """Compare the index with the HTML; exit code 1 on errors.
 
-    Without PATH it checks the uploaded pages, with --prefix those of one folder.
+    Without PATH it checks the uploaded pages, with --prefix those of one folder. Repairs go through the queues: run it
+    again until nothing differs, with exit code 0. They also rebuild an empty index.
     """
     from sakuin_cli.settings import CommandSettings
     from sakuin_cli.site.uploads import folder_path, no_page_in, uploads_below
@@ -50,24 +56,51 @@ def validate(
     check_paths(paths or ())
     if offline and not paths:
         raise typer.BadParameter("It needs PATH", param_hint="--offline")
-    with reporting_errors(as_json) as terminal:
-        settings = CommandSettings.read(os.environ) if offline else settings_of(data)
-        client = None if offline else deployment_of(settings)
-        with terminal.progress("checked") as on_progress:
-            if paths:
-                from sakuin_cli.site.findings import local_findings
-                from sakuin_cli.site.learns import lock_of
+    if repair and (paths or prefix or strict):
+        raise typer.BadParameter("It needs no PATH, --prefix or --strict", param_hint="--repair")
+    terminal = command.terminal
+    if repair:
+        _repair(command)
+    settings = CommandSettings.read(os.environ) if offline else command.settings
+    client = None if offline else command.client
+    with terminal.progress("checked") as on_progress:
+        if paths:
+            from sakuin_cli.site.findings import local_findings
+            from sakuin_cli.site.learns import lock_of
 
-                uploads = uploads_below(paths, folder=prefix)
-                if not uploads.pages and not uploads.clashes:
-                    raise no_page_in(paths)
-                lock = {id: hash for path in paths for id, hash in lock_of(path).items()}
-                found, books = local_findings(
-                    *(client, uploads, settings), folder=prefix, strict=strict, lock=lock, on_progress=on_progress
-                )
-            elif client:
-                found, books = _uploaded_findings(client, folder_path(prefix), strict, on_progress)
+            uploads = uploads_below(paths, folder=prefix)
+            if not uploads.pages and not uploads.clashes:
+                raise no_page_in(paths)
+            lock = {id: hash for path in paths for id, hash in lock_of(path).items()}
+            found, books = local_findings(
+                *(client, uploads, settings), folder=prefix, strict=strict, lock=lock, on_progress=on_progress
+            )
+        elif client:
+            found, books = _uploaded_findings(client, folder_path(prefix), strict, on_progress)
     _report(terminal, found, books)
+
+
+def _repair(command: ChangingCommand) -> NoReturn:
+    """Compares the index with its sources and, but in a dry run, repairs differences; ends the command."""
+    found: list[Record] = []
+    with command.terminal.progress(*_PARTS) as on_progress:
+        for part in _PARTS:
+            for number, some in enumerate(command.client.reconcile(part, dry_run=command.dry_run), 1):
+                found += some
+                on_progress(part, number, None)
+    document = {"dry_run": command.dry_run, "findings": found}
+    command.terminal.answer(document, lambda: _show_repairs(command.terminal, found, dry_run=command.dry_run))
+    raise typer.Exit(1 if found else 0)
+
+
+def _show_repairs(terminal: Terminal, found: "Sequence[Record]", *, dry_run: bool) -> None:
+    for one in found:
+        done = f" (without --dry-run: {one['repair']})" if dry_run else f" → {one['repair']}"
+        where = (one["where"], "bold")
+        terminal.print((f"{one['rule']:<10}", "yellow"), where, f"  {one['message']}", (done, "dim"))
+    rest = "nothing was changed" if dry_run else "run it again in a moment to check the repairs"
+    summary = (f"{counted(len(found), 'finding')}; {rest}", "bold yellow")
+    terminal.print(summary if found else ("The index matches its sources.", "bold green"))
 
 
 def _report(terminal: Terminal, found: "Sequence[Finding]", books: "Sequence[Words]" = ()) -> None:

@@ -28,7 +28,7 @@ _KEYS_A_PAGE = 1_000
 _MATERIALS_A_PAGE = 10
 
 _RECHECK = "the key is checked again"
-NEEDS_COMMAND = "nothing, since most pages would be deleted; run `sakuin reconcile` to delete them"
+NEEDS_COMMAND = "nothing, since most pages would be deleted; run `sakuin validate --repair` to delete them"
 
 
 def bucket_differences(

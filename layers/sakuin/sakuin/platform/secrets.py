@@ -39,7 +39,7 @@ class Secrets:
 
     supabase_service_key: str = _member("the service key of the Supabase project")
     supabase_search_key: str = _member(
-        "the key of the database role `sakuin_search`, as `sakuin keys database` prints it", where="search"
+        "the key of the database role `sakuin_search`, as `sakuin keys new --for database` prints it", where="search"
     )
     openai_api_key: str = _member(
         "the key for embeddings and `learns`; in the secret of `mcp` that for questions, which may be one of another "

@@ -178,7 +178,8 @@ class BuildResult:
 class BuildIndexVersions:
     """Builds the index version of the deployed settings beside the active one. Repeated, concurrent runs are safe.
 
-    Maintenance starts the indexing of Tables (`RestartTables`), and `sakuin index activate` activates what is complete.
+    Maintenance starts the indexing of Tables (`RestartTables`). `sakuin index --activate next` activates what is
+    complete.
     """
 
     indexes: IndexVersions
