@@ -21,7 +21,12 @@ DOCUMENT = (REPOSITORY / "docs" / "reference" / "commands.md").read_text()
 SECTIONS = re.findall(r"^## (`sakuin \w+`[^\n]*)\n(.*?)(?=^## |\Z)", DOCUMENT, re.MULTILINE | re.DOTALL)
 DOCUMENTS = sorted([*REPOSITORY.glob("*.md"), *REPOSITORY.glob("docs/**/*.md")])
 SUBJECT = r"(?:one\.|section\.)*material|clash\.material|upload\.key|key|finding"
-PRINTED = (r"`sakuin ([a-z][^`\n]*)`", r"\bnext\([^\n]*?\"sakuin ([^\n\"]*)\"", r"else \"sakuin ([^\"]*)\"")
+PRINTED = (
+    r"`sakuin ([a-z][^`\n]*)`",
+    r"\bnext\([^\n]*?\"sakuin ([^\n\"]*)\"",
+    r"else \"sakuin ([^\"]*)\"",
+    r"(?:<code[^>]*>|command=\")sakuin ([a-z][^<\"\n]*)",
+)
 RULE_ROW = r"^\| `([a-z]+(?:-[a-z]+)+)` \| (?:error|warning|info)"
 
 

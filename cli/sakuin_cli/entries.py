@@ -5,7 +5,7 @@ import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from sakuin.errors import Invalid, NotFound
+from sakuin.errors import Invalid
 from sakuin.platform.openai.models import model_facts
 from sakuin.retrieval.index_version import TableCut
 from sakuin.retrieval.tokens import estimated_tokens
@@ -105,21 +105,15 @@ def types_in(document: object, pattern: str, kinds: Mapping[str, str]) -> dict[s
     rules = EntryRules.of({"pattern": pattern})
     found = large_strings(document, "", threshold=1, rules=rules)
     places = {rules.entry_of(each.json_pointer) for each in found} - {None}
-    entries = [resolve(document, place) for place in places if place is not None]
+    fields_of = EntryRules.of({"pattern": pattern, "search": [*kinds]}).searched
+    entries = [fields_of(resolve(document, place)) for place in places if place is not None]
     types = {}
     for name, kind in kinds.items():
-        values = [value for entry in entries for value in _values(entry, name) if value is not None]
+        values = [entry[name] for entry in entries if entry.get(name) is not None]
         types[name] = kind or type_of(values) or ""
         if not types[name]:
             raise Invalid(f"The entries have no values of one type in {name!r}. Name it: --filter {name}:string")
     return types
-
-
-def _values(entry: object, name: str) -> list[object]:
-    try:
-        return [resolve(entry, f"/{name}")]
-    except NotFound:
-        return []
 
 
 def options_of(rules: EntryRules) -> str:

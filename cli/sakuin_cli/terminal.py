@@ -36,6 +36,11 @@ class Terminal:
     as_json: bool
 
     @property
+    def asks(self) -> bool:
+        """Returns whether a person at a terminal answers questions."""
+        return not self.as_json and sys.stdin.isatty()
+
+    @property
     def out(self) -> "Console":
         """Returns the console on stdout."""
         from rich.console import Console
@@ -105,7 +110,7 @@ class Terminal:
     def confirm(self, heading: str, lines: Collection[str], question: str, advice: str) -> None:
         """Lists what a command is about to do and asks; without a person at a terminal it is an error with advice."""
         listing = f"{heading}:\n  " + first_of(lines, _LINES, separator="\n  ")
-        if self.as_json or not sys.stdin.isatty():
+        if not self.asks:
             raise Invalid(f"{listing}\n{advice}")
         typer.confirm(f"{listing}\n{question}", abort=True, err=True)
 

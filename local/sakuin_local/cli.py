@@ -5,7 +5,6 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
 from sakuin.errors import Misconfigured
 from sakuin_cli.terminal import Terminal
 
@@ -49,6 +48,8 @@ def register(app: typer.Typer) -> None:
         """Start the whole stack on this machine, with the samples or a folder of pages; Ctrl-C stops it."""
         # These imports take a second; no other command needs them.
         try:
+            from rich.console import Console
+
             from sakuin_local.up import Options
             from sakuin_local.up import up as run
             from sakuin_local.vendors import VectorSource

@@ -15,6 +15,7 @@ from sakuin_cli.client import DeploymentClient
 from sakuin_cli.site.changes import Change, await_learns, push_files
 from sakuin_cli.site.library import LibraryFiles
 from sakuin_cli.site.uploads import Upload, folder_path, uploads_below, uploads_of
+from sakuin_cli.terminal import Terminal
 from sakuin_local.supabase.database import Database
 
 from tests.builders import a_page
@@ -486,3 +487,21 @@ def test_the_same_file_named_twice_is_one() -> None:
 
 def test_a_folder_ends_with_one_slash_and_begins_with_none() -> None:
     assert [folder_path(folder) for folder in ("", "/", "a", "/a//b/", "./a")] == ["", "", "a/", "a/b/", "a/"]
+
+
+def test_a_description_is_offered_from_titles_until_there_is_one(
+    operator: Operator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    operator.file("site/a.html", a_page(FORMULA, title="Restore a file"))
+    operator.file("site/b.html", a_page(FORMULA, title="Prices"))
+    push = ("push", operator.folder / "site")
+    assert operator.sakuin(*push).out.splitlines()[-1] == "Next: sakuin describe 'Restore a file, Prices'"
+    assert operator.sakuin(*push, "--prefix", "docs").out.splitlines()[-1].startswith("Next: sakuin describe --in docs")
+    assert "describe" not in operator.sakuin("push", operator.folder / "site" / "a.html").out
+    with monkeypatch.context() as terminal:
+        terminal.setattr(Terminal, "asks", True)
+        terminal.setattr("typer.confirm", lambda *_, **__: True)
+        assert "describe" not in operator.sakuin(*push).out
+    stored = operator.sakuin("describe", "--json").document["descriptions"]
+    assert stored == [{"folder": "", "description": "Restore a file, Prices"}]
+    assert "describe" not in operator.sakuin(*push).out

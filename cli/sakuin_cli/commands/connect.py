@@ -51,12 +51,12 @@ def connect(
     name = name or ("sakuin-tools" if tools else "sakuin")
     if not re.fullmatch(r"[A-Za-z0-9_-]{1,64}", name):
         raise typer.BadParameter("use letters, digits, - and _", param_hint="--name")
-    terminal, show = command.terminal, command.dry_run
+    terminal, show = command.terminal, command.dry_run and not undo
     client = command.agent(_SEARCH_TOOLS if tools else _KNOWLEDGE)
     to = AgentEndpoint(name, client.url, TOOLS_VARIABLE if tools else LIBRARY_VARIABLE)
     texts = {entry.agent: entry for entry in configurations(to, HIDDEN_KEY)}
     chosen = _chosen(terminal, agents or (), list(texts), every=every or undo, show=show)
-    act = None if show else partial(_remove, to) if undo else partial(_add, to, client, question)
+    act = None if show else partial(_remove, to, command.dry_run) if undo else partial(_add, to, client, question)
     rows = [_row(agent, texts[agent], act, to) for agent in chosen]
     terminal.answer({"agents": rows}, lambda: _report(terminal, rows))
     if any(row["state"] == "failed" for row in rows):
@@ -100,9 +100,12 @@ def _row(
     return {**printed, "state": state, "notes": notes}
 
 
-def _remove(to: "AgentEndpoint", agent: "AgentProgram") -> list[str]:
+def _remove(to: "AgentEndpoint", dry_run: bool, agent: "AgentProgram") -> list[str]:
     try:
-        agent.run(agent.remove_command(to.name))
+        words = agent.remove_command(to.name)
+        if dry_run:
+            return ["unchanged", f"would run {shlex.join(words)}"]
+        agent.run(words)
     except Invalid as error:
         return ["unchanged", str(error)]
     return ["removed"]

@@ -1,6 +1,5 @@
 """`sakuin table`: JSON documents that Search Tools search."""
 
-import sys
 from collections.abc import Callable, Mapping
 from dataclasses import asdict
 from pathlib import Path
@@ -170,7 +169,7 @@ def _proposed(document: object, threshold: int, terminal: Terminal) -> Mapping[s
     found = proposal(document)
     if found is None:
         return None
-    if terminal.as_json or not sys.stdin.isatty():
+    if not terminal.asks:
         typer.echo(f"{found}. If so, add: {options_of(found.rules)}", err=True)
         return None
     question = f"{found}?\n{estimate(document, found.rules, threshold)}\nIndex it so"

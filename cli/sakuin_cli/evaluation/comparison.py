@@ -13,34 +13,21 @@ from sakuin_cli.terminal import counted
 
 # The report lists so many questions.
 _LINES = 50
-# Of the statistics, by scipy.
-_SEED = 20261122
-_RESAMPLES = 1000
-_FLIPS = 10_000
 
 
 @dataclass(frozen=True, slots=True)
 class MeanDifference:
-    """The means of `n` questions before and after, the 95% interval of the change, and its p-value.
-
-    `higher` and `lower` count the questions that changed.
-    """
+    """The means of `n` questions before and after; `higher` and `lower` count the questions that changed."""
 
     before: float
     after: float
-    change: float
-    low: float
-    high: float
-    p: float
     higher: int
     lower: int
     n: int
 
     def __str__(self) -> str:
         """Returns the cells of a table."""
-        interval = f"{self.low:+.3f} … {self.high:+.3f}"
-        means = f"{self.before:.3f} | {self.after:.3f} | {self.change:+.3f}"
-        return f"{means} | {interval} | {self.p:.3f} | {self.higher} | {self.lower}"
+        return f"{self.before:.3f} | {self.after:.3f} | {self.after - self.before:+.3f} | {self.higher} | {self.lower}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +87,7 @@ class Comparison:
         ]
         table = ["", "| | Question | Before | Now |", "|---|---|---|---|", *rows] if rows else []
         more = len(self.changed) - _LINES
-        figures = ["", "| | Before | Now | Change | 95 % | p | Higher | Lower |", "|---" * 8 + "|"]
+        figures = ["", "| | Before | Now | Change | Higher | Lower |", "|---" * 6 + "|"]
         figures += [f"| {name} | {difference} |" for name, difference in self.differences.items()]
         lines = [f"**Search**: {self.summary}.", *table, *(["", f"and {more:,} more"] if more > 0 else []), *figures]
         return "\n".join(lines) + "\n"
@@ -133,31 +120,12 @@ def _differences(pairs: Sequence[tuple[Answer, Answer]], k: int) -> dict[str, Me
 
 
 def mean_difference(before: Sequence[float], after: Sequence[float]) -> MeanDifference | None:
-    """Compares the values of the same questions before and after; returns None without questions.
-
-    The interval is of the bootstrap's percentiles. The p-value is of a randomization test over the signs of the
-    changes: Smucker, Allan, Carterette: A comparison of statistical significance tests for information retrieval
-    evaluation, CIKM 2007.
-    """
-    changes = [new - old for old, new in zip(before, after, strict=True)]
-    if not changes:
+    """Compares the values of the same questions before and after; returns None without questions."""
+    if not before:
         return None
-    n, mean = len(changes), fsum(changes) / len(changes)
-    low, high, p = mean, mean, 1.0
-    moved = [change for change in changes if change]
-    if moved:
-        # These imports take a second.
-        import numpy as np
-        from scipy.stats import bootstrap, permutation_test
-
-    if len(moved) > 1:
-        # Questions that did not change have no sign.
-        p = float(permutation_test((moved,), np.sum, permutation_type="samples", n_resamples=_FLIPS, rng=_SEED).pvalue)
-    if len(set(changes)) > 1:
-        drawn = bootstrap((changes,), np.mean, method="percentile", n_resamples=_RESAMPLES, rng=_SEED)
-        low, high = map(float, drawn.confidence_interval)
-    higher, lower = sum(change > 0 for change in moved), sum(change < 0 for change in moved)
-    return MeanDifference(fsum(before) / n, fsum(after) / n, mean, low, high, p, higher, lower, n)
+    pairs, n = list(zip(before, after, strict=True)), len(before)
+    higher, lower = (sum(new > old for old, new in pairs), sum(new < old for old, new in pairs))
+    return MeanDifference(fsum(before) / n, fsum(after) / n, higher, lower, n)
 
 
 def _by_question(run: Run) -> dict[tuple[str, frozenset[str] | None], Answer]:

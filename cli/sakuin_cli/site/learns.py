@@ -3,7 +3,7 @@
 import json
 import math
 import re
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property
@@ -15,7 +15,7 @@ from sakuin.knowledge.learns.actions import ACTION_NOUNS, ENGLISH_ACTION, calcul
 from sakuin.knowledge.learns.authored import LearnsFile, learns_keys, parse_learns, parse_synonyms
 from sakuin.knowledge.learns.instructions import INSTRUCTIONS, STEPS, Section, sections_of
 from sakuin.knowledge.learns.writer import clean_learns
-from sakuin.knowledge.names import LEARNS_FILE, is_anchor
+from sakuin.knowledge.names import LEARNS_FILE, chunk_id, is_anchor
 from sakuin.knowledge.page import Finding, IndexedChunk, Page
 from sakuin.knowledge.validation import poor_learns, unreadable_file, unreadable_page
 from sakuin.language.analysis import analyze
@@ -55,7 +55,10 @@ class WrittenSection:
 
     @property
     def id(self) -> str:
-        return f"{self.section.material}#{self.section.anchor}"
+        return chunk_id(self.section.material, self.section.anchor)
+
+    def finding(self, rule: str, message: str) -> Finding:
+        return Finding("warning", rule, self.section.material, self.section.anchor, message)
 
     @property
     def hash(self) -> str:
@@ -95,25 +98,25 @@ class LearnsOfSite:
         for one in self.sections:
             if one.items and self.lock.get(one.id, one.hash) != one.hash:
                 said = f"The text of #{one.section.anchor} has changed since its learns were accepted"
-                yield Finding("warning", "learns-stale", one.section.material, one.section.anchor, said)
+                yield one.finding("learns-stale", said)
 
     def promises(self) -> Iterator[Finding]:
         """Yields a finding for each item with a name or a subject that its section does not have."""
         for one in self.sections:
             for item in clean_learns(one.items or ()):
-                if lacks := [*self._lacked(one.section, item)]:
+                if lacks := [*self._lacked(one, item)]:
                     said = f"「{item}」 of #{one.section.anchor} names {', '.join(lacks)}, which the section lacks"
-                    yield Finding("warning", "learns-promise", one.section.material, one.section.anchor, said)
+                    yield one.finding("learns-promise", said)
 
-    def _lacked(self, section: Section, item: str) -> Iterator[str]:
+    def _lacked(self, one: WrittenSection, item: str) -> Iterator[str]:
         """Yields the codes, names and numbers that a section lacks; else rare words of other titles that outweigh."""
         action = ENGLISH_ACTION.sub("", item)
-        said = _EXAMPLE.sub(" ", action) if section.material in self.calculating else action
-        yield from missing_from(_said(section), analyze_query(said, LexiconEntries())) or self._foreign(section, said)
+        said = _EXAMPLE.sub(" ", action) if one.section.material in self.calculating else action
+        yield from missing_from(_said(one.section), analyze_query(said, LexiconEntries())) or self._foreign(one, said)
 
-    def _foreign(self, section: Section, item: str) -> Sequence[str]:
+    def _foreign(self, one: WrittenSection, item: str) -> Sequence[str]:
         """Returns rare words of other titles in an item that its section lacks, if they have most of its weight."""
-        here, total = self.texts[f"{section.material}#{section.anchor}"], len(self.texts)
+        here, total = self.texts[one.id], len(self.texts)
         weights = {word: math.log(total / self.frequency[word]) for word in {*_words(item)} if self.frequency[word]}
         most = max(_RARE * total, 1)
         foreign = [word for word in weights if word in self.titles - here and self.frequency[word] <= most]
@@ -128,20 +131,20 @@ class LearnsOfSite:
         have yet, which are not asked. An example may come after what it illustrates.
         """
         indexed = client.indexed({one.section.material for one in self.sections if one.items})
-        given = {(name, chunk.anchor): chunk.learns_given for name, chunks in indexed.items() for chunk in chunks}
+        given = {chunk_id(name, one.anchor): one.learns_given for name, chunks in indexed.items() for one in chunks}
         written = [one for one in self.sections if one.items]
-        ready = [one for one in written if given.get((one.section.material, one.section.anchor)) == one.items]
+        ready = [one for one in written if given.get(one.id) == one.items]
         asked = [(one, item) for one in ready for item in clean_learns(one.items or ())]
         questions = [
-            Question(number, item, (one.id, *(f"{one.section.material}#{concept}" for concept in one.illustrates)))
+            Question(number, item, (one.id, *(chunk_id(one.section.material, concept) for concept in one.illustrates)))
             for number, (one, item) in enumerate(asked)
         ]
         findings: list[Finding] = []
         for answer in ask_all(client, questions, k=1, on_progress=on_progress).answers:
-            section, first = asked[answer.question.line][0].section, next(iter(answer.ranking), "no section")
+            one, first = asked[answer.question.line][0], next(iter(answer.ranking), "no section")
             if first not in (answer.question.gold or ()):
-                said = f"「{answer.question.query}」 of #{section.anchor} is answered by {first}"
-                findings.append(Finding("warning", "learns-elsewhere", section.material, section.anchor, said))
+                said = f"「{answer.question.query}」 of #{one.section.anchor} is answered by {first}"
+                findings.append(one.finding("learns-elsewhere", said))
         return findings, [one.id for one in written if one not in ready]
 
 
@@ -217,9 +220,14 @@ def lock_of(folder: Path) -> dict[str, str]:
         raise Invalid(f"{file} cannot be read: {error}. Correct or delete it") from error
 
 
-def accept(folder: Path, site: LearnsOfSite, refused: Collection[tuple[str, str | None]]) -> int:
+def id_of(finding: Finding) -> str:
+    """Returns the id of the section that a finding is about."""
+    return chunk_id(finding.material, finding.anchor or "")
+
+
+def accept(folder: Path, site: LearnsOfSite, refused_ids: Collection[str]) -> int:
     """Writes that the items of all other sections fit their texts; returns their number."""
-    accepted = {one.id: one.hash for one in site.sections if one.items and _place(one) not in refused}
+    accepted = {one.id: one.hash for one in site.sections if one.items and one.id not in refused_ids}
     kept = {one.id: site.lock[one.id] for one in site.sections if one.id in site.lock}
     lines = json.dumps({**kept, **accepted}, ensure_ascii=False, indent=0, sort_keys=True)
     write_text(folder / LOCK_FILE, f"{lines}\n")
@@ -228,24 +236,24 @@ def accept(folder: Path, site: LearnsOfSite, refused: Collection[tuple[str, str 
 
 def work_order(site: LearnsOfSite, findings: Iterable[Finding], questions: Sequence[Question]) -> dict[str, object]:
     """Returns the sections to write `learns` for, with the reasons, and questions that no section is known for."""
-    reasons: dict[tuple[str, str | None], list[str]] = {}
+    reasons: defaultdict[str, list[str]] = defaultdict(list)
+    covers: defaultdict[str, list[str]] = defaultdict(list)
     for finding in findings:
-        reasons.setdefault((finding.material, finding.anchor), []).append(finding.message)
+        reasons[id_of(finding)].append(finding.message)
     for one in site.sections:
         if not one.items:
-            reasons.setdefault(_place(one), []).append("It has no learns")
-    covers: dict[str, list[str]] = {}
+            reasons[one.id].append("It has no learns")
     for question in questions:
         for id in question.gold or ("",):
-            covers.setdefault(id, []).append(question.query)
-    ordered = [one for one in site.sections if _place(one) in reasons or one.id in covers]
+            covers[id].append(question.query)
+    ordered = [one for one in site.sections if one.id in reasons or one.id in covers]
     ids = {one.id for one in ordered}
     return {
         "sections": [
             {
                 "id": one.id,
-                "why": reasons.get(_place(one), []),
-                "questions": covers.get(one.id, []),
+                "why": reasons[one.id],
+                "questions": covers[one.id],
                 "items": list(one.items or ()),
                 **asdict(one.section),
             }
@@ -255,13 +263,9 @@ def work_order(site: LearnsOfSite, findings: Iterable[Finding], questions: Seque
     }
 
 
-def _place(one: WrittenSection) -> tuple[str, str | None]:
-    return one.section.material, one.section.anchor
-
-
-def markdown_of(order: Mapping[str, Any], sections: Sequence[Section], folder: str) -> str:
+def markdown_of(order: Mapping[str, Any], sections: Sequence[WrittenSection], folder: str) -> str:
     """Returns a work order to hand to an agent."""
-    shown = {f"{one.material}#{one.anchor}": one.shown for one in sections}
+    shown = {one.id: one.section.shown for one in sections}
     parts = [f"# Write `learns`\n\n{INSTRUCTIONS}\n## Steps\n\n{STEPS.format(folder=folder)}"]
     for one in order["sections"]:
         lines = [f"## {one['id']}\n", *(f"- {why}" for why in one["why"])]

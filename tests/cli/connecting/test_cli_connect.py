@@ -41,6 +41,8 @@ def test_all_agents_get_the_server_are_asked_and_lose_it_again(operator: Operato
     assert any(
         call.startswith(f"codex mcp add sakuin --url {operator.deployment.url}/mcp ") for call in calls_of(programs)
     )
+    would = connect(operator, "codex", "--undo", "--dry-run", "--json").document["agents"][0]
+    assert (would["state"], would["notes"]) == ("unchanged", ["would run codex mcp remove sakuin"])
     undone = connect(operator, "--undo", "--json")
     assert undone.code == 0
     assert calls_of(programs)[-1] == "codex mcp remove sakuin"

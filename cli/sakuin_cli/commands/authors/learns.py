@@ -70,7 +70,7 @@ def _client(command: Command, *, is_needed: bool) -> "DeploymentClient | None":
 
 def _check(terminal: Terminal, site: "LearnsOfSite", client: "DeploymentClient | None", folder: Path | None) -> None:
     """Prints a table of the written sections and what is refused, and ends the command."""
-    from sakuin_cli.site.learns import accept
+    from sakuin_cli.site.learns import accept, id_of
 
     elsewhere: list[Finding] = []
     unasked = [one.id for one in site.sections if one.items]
@@ -79,12 +79,12 @@ def _check(terminal: Terminal, site: "LearnsOfSite", client: "DeploymentClient |
             elsewhere, unasked = site.answered_elsewhere(client, on_progress)
     stale = [] if folder else [*site.stale()]
     refused = [*site.findings, *site.promises(), *elsewhere, *stale]
-    accepted = accept(folder, site, {(one.material, one.anchor) for one in refused}) if folder else 0
-    written = [one for one in site.sections if one.items]
-    refused_ids = {f"{one.material}#{one.anchor}" for one in refused}
+    refused_ids = set(map(id_of, refused))
+    accepted = accept(folder, site, refused_ids) if folder else 0
     rows: list[dict[str, int | str]] = [
-        {"section": one.id, "items": len(one.items or ()), "check": "refused" if one.id in refused_ids else "ok"}
-        for one in written
+        {"section": one.id, "items": len(one.items), "check": "refused" if one.id in refused_ids else "ok"}
+        for one in site.sections
+        if one.items
     ]
     document = {"sections": rows, "refused": list(map(asdict, refused)), "unasked": unasked, "accepted": accepted}
     terminal.answer(document, lambda: _show_check(terminal, rows, refused, len(unasked), accepted))
@@ -121,7 +121,5 @@ def _order(
         with terminal.progress("asked") as on_progress:
             wanted = weak_questions(client, [*wanted, *(asked_questions(client) if asked else ())], on_progress)
     order = work_order(site, [*site.findings, *site.promises(), *site.stale()], wanted)
-    terminal.answer(
-        order, lambda: typer.echo(markdown_of(order, [one.section for one in site.sections], folder.as_posix()))
-    )
+    terminal.answer(order, lambda: typer.echo(markdown_of(order, site.sections, folder.as_posix())))
     raise typer.Exit(1 if any(one.severity == "error" for one in site.findings) else 0)

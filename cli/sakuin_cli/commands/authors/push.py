@@ -3,7 +3,6 @@
 import dataclasses
 import json
 import shlex
-import sys
 import time
 from collections.abc import Collection, Iterable, Iterator
 from pathlib import Path
@@ -197,7 +196,7 @@ def _offer_description(command: ChangingCommand, site: "Site", plan: "Plan") -> 
     description = description_from([page.title for page in pages if isinstance(page, Page)])
     if not description:
         return
-    if sys.stdin.isatty() and typer.confirm(f"Agents read no description. Save {description!r}?", err=True):
+    if command.terminal.asks and typer.confirm(f"Agents read no description. Save {description!r}?", err=True):
         command.send("PUT", "descriptions", folder=folder, description=description)
     else:
         command.terminal.next(shlex.join(["sakuin", "describe", *(("--in", folder) if folder else ()), description]))
