@@ -70,7 +70,7 @@ def test_an_api_key_is_replaced_without_a_moment_when_none_opens(deployment: Dep
     _, fresh = deployment.keys.create("knowledge")
     deployment.five_minutes_pass()
     assert (deployment.status(key), deployment.status(fresh)) == (200, 200)
-    deployment.keys.remove(old.hash)
+    deployment.keys.remove(old)
     deployment.five_minutes_pass()
     assert (deployment.status(key), deployment.status(fresh)) == (401, 200)
 
