@@ -20,7 +20,7 @@ REPOSITORY = Path(__file__).parents[1]
 DOCUMENT = (REPOSITORY / "docs" / "reference" / "commands.md").read_text()
 SECTIONS = re.findall(r"^## (`sakuin \w+`[^\n]*)\n(.*?)(?=^## |\Z)", DOCUMENT, re.MULTILINE | re.DOTALL)
 DOCUMENTS = sorted([*REPOSITORY.glob("*.md"), *REPOSITORY.glob("docs/**/*.md")])
-SUBJECT = r"(?:one\.|section\.)*material|clash\.material|upload\.key|key|finding"
+SUBJECT = r"(?:one\.|section\.)*material|clash\.material|upload\.key|key|finding|said"
 PRINTED = (
     r"`sakuin ([a-z][^`\n]*)`",
     r"\bnext\([^\n]*?\"sakuin ([^\n\"]*)\"",
