@@ -1,39 +1,22 @@
 """The console script `sakuin`: the commands of `commands/`, and `up` if the local stack is installed."""
 
 import sys
-from collections.abc import Callable
+from importlib import import_module
 from typing import Annotated
 
 import typer
 from sakuin import __version__
 
-from sakuin_cli.commands import endpoint, keys, project, table, tool
-from sakuin_cli.commands.authors.annotate import annotate
-from sakuin_cli.commands.authors.init import init
-from sakuin_cli.commands.authors.learns import learns
-from sakuin_cli.commands.authors.list import list_
-from sakuin_cli.commands.authors.push import push
-from sakuin_cli.commands.authors.rm import rm
-from sakuin_cli.commands.authors.validate import validate
-from sakuin_cli.commands.connect import connect
-from sakuin_cli.commands.erase import erase
-from sakuin_cli.commands.eval import eval
-from sakuin_cli.commands.explain import explain
-from sakuin_cli.commands.index import index
-from sakuin_cli.commands.operation import describe, doctor, gaps
-from sakuin_cli.commands.redrive import redrive
-from sakuin_cli.commands.search import read, search
-from sakuin_cli.commands.status import status
 from sakuin_cli.options import as_command
 
-# The sections of the help, in its order.
-PANELS: dict[str, tuple[Callable[..., None] | typer.Typer, ...]] = {
-    "Start": (init, doctor),
-    "Content": (push, rm, list_, describe, table.app),
-    "Ask": (search, read, explain, gaps),
-    "Quality": (validate, annotate, learns, eval),
-    "Agents": (connect, tool.app, endpoint.app, keys.app),
-    "Operate": (status, redrive, index, project.app, erase),
+# The sections of the help, in its order: functions and groups in the modules of `commands/`, imported if they are used.
+PANELS: dict[str, tuple[str, ...]] = {
+    "Start": ("authors.init:init", "operation:doctor"),
+    "Content": ("authors.push:push", "authors.rm:rm", "authors.list:list_", "operation:describe", "table:app"),
+    "Ask": ("search:search", "search:read", "explain:explain", "operation:gaps"),
+    "Quality": ("authors.validate:validate", "authors.annotate:annotate", "authors.learns:learns", "eval:eval"),
+    "Agents": ("connect:connect", "tool:app", "endpoint:app", "keys:app"),
+    "Operate": ("status:status", "redrive:redrive", "index:index", "project:app", "erase:erase"),
 }
 # Examples for the help of commands, where the options do not say enough.
 EXAMPLES: dict[str, tuple[str, ...]] = {
@@ -80,11 +63,12 @@ def main() -> None:
     app()
 
 
-def _name_of(one: Callable[..., None] | typer.Typer) -> str:
-    return str(one.info.name) if isinstance(one, typer.Typer) else one.__name__.rstrip("_")
+def _name_of(place: str) -> str:
+    module, _, name = place.partition(":")
+    return module if name == "app" else name.rstrip("_")
 
 
-_BY_NAME = {_name_of(one): (panel, one) for panel, several in PANELS.items() for one in several}
+_BY_NAME = {_name_of(place): (panel, place) for panel, places in PANELS.items() for place in places}
 
 
 def commands(*names: str) -> typer.Typer:
@@ -97,7 +81,9 @@ def commands(*names: str) -> typer.Typer:
         pretty_exceptions_enable=False,
     )
     for name in names or _BY_NAME:
-        panel, one = _BY_NAME[name]
+        panel, place = _BY_NAME[name]
+        module, _, member = place.partition(":")
+        one = getattr(import_module(f"sakuin_cli.commands.{module}"), member)
         if isinstance(one, typer.Typer):
             app.add_typer(one, rich_help_panel=panel)
         else:

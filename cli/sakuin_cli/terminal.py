@@ -140,10 +140,13 @@ class Terminal:
     @contextmanager
     def waiting(self) -> Iterator[None]:
         """Shows on a terminal that the block waits for an answer."""
+        if self.as_json:
+            yield
+            return
         from rich.console import Console
 
         console = Console(stderr=True)
-        with console.status("Waiting for the answer …") if not self.as_json and console.is_terminal else nullcontext():
+        with console.status("Waiting for the answer …") if console.is_terminal else nullcontext():
             yield
 
 
