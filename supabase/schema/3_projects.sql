@@ -905,8 +905,10 @@ begin
   return mcp_view(m);
 end $$;
 
-create function public.create_mcp(p_project uuid, p_name text, p_key_hash text, p_tools uuid[])
-returns jsonb language plpgsql as $$
+-- p_filters: fixed filters by the id of their Tool.
+create function public.create_mcp(
+  p_project uuid, p_name text, p_key_hash text, p_tools uuid[], p_filters jsonb default '{}'
+) returns jsonb language plpgsql as $$
 declare
   m mcp;
 begin
@@ -916,7 +918,7 @@ begin
   perform check_quota(0, cardinality(p_tools), 'endpoint_tools');
   insert into mcp (project_id, name, api_key_hash)
   values (p_project, checked('record.name', p_name), p_key_hash) returning * into m;
-  perform bind_tool(m.id, t.id, 'enabled') from unnest(p_tools) t (id);
+  perform bind_tool(m.id, t.id, 'enabled', p_filters->t.id::text) from unnest(p_tools) t (id);
   return mcp_view(m);
 end $$;
 

@@ -57,7 +57,8 @@ create table public.chunks (
   attributes jsonb,
   unique (table_id, fingerprint, pointer_hash, content_hash, chunk_index)
 );
-create index chunks_attributes on public.chunks using gin (attributes jsonb_path_ops) where attributes is not null;
+-- One index for both: what passes a fixed filter is counted word by word.
+create index chunks_attributes on public.chunks using gin (attributes jsonb_path_ops, readings) where attributes is not null;
 create index chunks_doc_id on public.chunks (turbopuffer_doc_id);
 -- The beginning of the hash by which the vector of a text is found.
 create function public.text_key(p_title text, p_text text) returns text language sql immutable as $$
@@ -846,16 +847,16 @@ create function public.endpoint_of_user(p_mcp uuid, p_user uuid) returns jsonb l
   where m.id = p_mcp
 $$;
 
--- The words of the chunks that pass a fixed filter; null for {}: all words of the Table.
-create function public.passing_words(p_table uuid, p_fingerprint text, p_filter jsonb) returns bigint[]
+-- Whether a Table has a word for an endpoint: chunks that pass its fixed filter do; {}: every word.
+create function public.has_word(p_table uuid, p_fingerprint text, p_filter jsonb, p_word bigint) returns boolean
 language sql stable as $$
-  select array_agg(distinct w.word) from chunks c cross join lateral unnest(c.readings) w(word)
-  where c.table_id = p_table and c.fingerprint = p_fingerprint and c.attributes @> p_filter and p_filter <> '{}'
-  having p_filter <> '{}'
+  select p_filter = '{}' or exists (
+    select from chunks c where c.table_id = p_table and c.fingerprint = p_fingerprint
+      and c.attributes @> p_filter and c.readings @> array[p_word])
 $$;
 
--- The same as `similar_words` for the words of a Table, those of p_passing alone unless it is null.
-create function public.similar_table_words(p_table uuid, p_fingerprint text, p_reading text, p_passing bigint[]) returns jsonb
+-- The same as `similar_words` for the words that a Table has for an endpoint with this fixed filter.
+create function public.similar_table_words(p_table uuid, p_fingerprint text, p_reading text, p_filter jsonb) returns jsonb
 language sql stable set jit = off set enable_seqscan = off as $$
   with asked as materialized (
     select sound_of(p_reading) as sound, length(sound_of(p_reading)) as width, typo_limit(p_reading) as typos
@@ -869,9 +870,9 @@ language sql stable set jit = off set enable_seqscan = off as $$
       and right(r.sound, 1) = right(a.sound, 1) and length(r.sound) between a.width - a.typos and a.width + a.typos
   ), found as (
     select r.written, min(r.distance) as distance, max(r.chunks) as n
-    from (select n.written, n.chunks, a.typos, typo_distance(n.sound, a.sound) as distance from around n, asked a
-          where p_passing is null or n.id = any (p_passing)) r
-    where r.distance <= r.typos group by r.written
+    from (select n.id, n.written, n.chunks, a.typos, typo_distance(n.sound, a.sound) as distance
+          from around n, asked a offset 0) r
+    where r.distance <= r.typos and has_word(p_table, p_fingerprint, p_filter, r.id) group by r.written
   )
   select to_jsonb((array_agg(f.written order by f.distance, f.n desc, f.written))[:5]) from found f
 $$;
@@ -885,13 +886,12 @@ create function public.table_lexicon_entries(
 declare
   asked constant uuid := (select o.table_id from bound_tools(p_mcp) o where o.id = p_tool);
   fixed constant jsonb := fixed_filter(p_mcp, p_tool);
-  passing constant bigint[] := case when fixed <> '{}' then coalesce(passing_words(asked, p_fingerprint, fixed), '{}') end;
   known constant text[] := array(
     select e.key from jsonb_each_text(p_words) e
     where exists (
       select from table_reading t
       where t.table_id = asked and t.fingerprint = p_fingerprint and t.reading = coalesce(nullif(e.value, ''), e.key)
-        and t.written = e.key and (passing is null or t.id = any (passing))));
+        and t.written = e.key and has_word(asked, p_fingerprint, fixed, t.id)));
 begin
   return jsonb_build_object(
     'live', (select v.fingerprint from index_version v where v.live),
@@ -900,16 +900,16 @@ begin
       select coalesce(jsonb_object_agg(w.reading, to_jsonb(w.forms[:5])), '{}') from (
         select t.reading, array_agg(t.written order by t.chunks desc, t.written) as forms from table_reading t
         where t.table_id = asked and t.fingerprint = p_fingerprint and t.reading = any (p_readings)
-          and (passing is null or t.id = any (passing))
+          and has_word(asked, p_fingerprint, fixed, t.id)
         group by t.reading) w),
     'near', (
       select coalesce(jsonb_object_agg(w.word, w.forms), '{}') from (
-        select u.word, similar_table_words(asked, p_fingerprint, u.reading, passing) as forms from (
+        select u.word, similar_table_words(asked, p_fingerprint, u.reading, fixed) as forms from (
           select e.key as word, e.value as reading from jsonb_each_text(p_words) e
           where length(e.value) between 4 and 40 and not exists (
             select from table_reading t
             where t.table_id = asked and t.fingerprint = p_fingerprint and t.reading = e.value
-              and (passing is null or t.id = any (passing)))
+              and has_word(asked, p_fingerprint, fixed, t.id))
           order by e.key collate "C" limit 8) u) w
       where w.forms is not null),
     'synonyms', (
@@ -940,9 +940,10 @@ begin
   select coalesce(jsonb_object_agg(w.written, w.chunks), '{}') into counts from (
     select w.written, w.chunks from words w where fixed = '{}'
     union all
-    select w.written, count(*) from chunks c join words w on w.id = any (c.readings)
-    where c.table_id = asked and c.fingerprint = p_fingerprint and c.attributes @> fixed and fixed <> '{}'
-    group by w.written) w;
+    select w.written, n.chunks from words w cross join lateral (
+      select count(*) as chunks from chunks c
+      where c.table_id = asked and c.fingerprint = p_fingerprint and c.attributes @> fixed and c.readings @> array[w.id]) n
+    where fixed <> '{}' and n.chunks > 0) w;
   return jsonb_build_object('total', coalesce(counts->'', '0'), 'chunks', counts - '', 'sample', (
     -- Hashes order pointers at random.
     select coalesce(jsonb_agg(s.turbopuffer_doc_id), '[]') from (

@@ -37,12 +37,9 @@ def new(
     """Create an endpoint with its Search Tools and show its key, only once."""
     project_id, fixed = command.settings.project_id(project), _filter(filter)
     ids = [command.id_of("tools", one, project) for one in tool or ()]
-    # With a filter they are bound afterwards: nobody has the key before.
-    request = Request("POST", ("projects", project_id, "mcps"), {"name": name, "tool_ids": [] if fixed else ids})
-    if command.dry_run:
-        command.would(str(request), *(str(_binding("ID", one, fixed)) for one in ids if fixed))
-    (made,) = command.send_all(request)
-    command.send_all(*(_binding(made["mcp"]["id"], one, fixed) for one in ids if fixed))
+    (made,) = command.send_all(
+        Request("POST", ("projects", project_id, "mcps"), {"name": name, "tool_ids": ids, **fixed})
+    )
     command.terminal.fields({"mcp_id": made["mcp"]["id"], "key": made["key"]})
 
 

@@ -1,7 +1,7 @@
 """The routes of Search Tools, and of MCP endpoints with their keys and bindings."""
 
 from collections.abc import Sequence
-from typing import Literal
+from typing import Annotated, Literal
 from uuid import UUID
 
 from pydantic import BaseModel, Field, StrictBool, StrictStr
@@ -35,11 +35,18 @@ class ToolsView(BaseModel):
     tools: Sequence[Tool]
 
 
+FixedFilter = Annotated[
+    dict[str, StrictStr | StrictBool | float] | None,
+    Field(description='Only entries with these values: {"tenant": 42}; {} for all. Agents cannot see it.'),
+]
+
+
 class NewEndpoint(StrictRequest):
-    """A new MCP endpoint with its Tools."""
+    """A new MCP endpoint with its Tools, and the entries that each of them has there."""
 
     name: str
     tool_ids: list[UUID] = Field(default=[], max_length=100)
+    filter: FixedFilter = None
 
 
 class EndpointChange(StrictRequest):
@@ -59,9 +66,7 @@ class BindingChange(StrictRequest):
     """The status of a Tool's binding, and the entries that the endpoint has."""
 
     status: Literal["enabled", "disabled"] = "enabled"
-    filter: dict[str, StrictStr | StrictBool | float] | None = Field(
-        default=None, description='Only entries with these values: {"tenant": 42}; {} for all. Agents cannot see it.'
-    )
+    filter: FixedFilter = None
 
 
 class EndpointsView(BaseModel):
@@ -120,7 +125,8 @@ router = member_routes("Endpoints")
 def create_endpoint(caller: Caller, records: Records, project_id: UUID, request: NewEndpoint) -> EndpointKeyView:
     """Creates an endpoint with its Tools. Its key is shown only once."""
     tool_ids = [str(tool_id) for tool_id in request.tool_ids]
-    return _with_key(records.create_endpoint(caller, str(project_id), name=request.name, tools=tool_ids))
+    made = records.create_endpoint(caller, str(project_id), name=request.name, tools=tool_ids, fixed=request.filter)
+    return _with_key(made)
 
 
 @router.get("/projects/{project_id}/mcps")

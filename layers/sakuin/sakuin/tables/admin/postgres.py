@@ -196,14 +196,21 @@ class ProjectRecords:
         self._call(user, "delete_tool", p_tool=tool_id)
 
     def create_endpoint(
-        self, user: User | None, project_id: str, *, name: str, tools: Sequence[str]
+        self,
+        user: User | None,
+        project_id: str,
+        *,
+        name: str,
+        tools: Sequence[str],
+        fixed: Mapping[str, Any] | None = None,
     ) -> tuple[McpEndpoint, str]:
         """Creates an MCP endpoint with these Tools. Returns it with its key, of which only the hash is stored.
 
-        Raises `Conflict` if two of the Tools have the same name.
+        `fixed` is the filter of each Tool. Raises `Conflict` if two of the Tools have the same name.
         """
         key = new_key()
-        arguments = {"p_project": project_id, "p_name": name, "p_key_hash": hash_of_key(key)}
+        filters = {tool_id: self._fixed_filter(user, tool_id, fixed) for tool_id in tools if fixed}
+        arguments = {"p_project": project_id, "p_name": name, "p_key_hash": hash_of_key(key), "p_filters": filters}
         return _endpoint(self._call(user, "create_mcp", **arguments, p_tools=list(dict.fromkeys(tools)))), key
 
     def endpoint(self, user: User | None, mcp_id: str) -> McpEndpoint:
@@ -228,7 +235,7 @@ class ProjectRecords:
         None: the one it has.
         """
         if fixed:
-            fixed = fixed_filter(self.entries(user, self.tool(user, tool_id).table_id).filter, fixed)
+            fixed = self._fixed_filter(user, tool_id, fixed)
         arguments = {"p_mcp": mcp_id, "p_tool": tool_id, "p_status": status, "p_filter": fixed}
         return _endpoint(self._call(user, "bind_tool", **arguments))
 
@@ -250,6 +257,13 @@ class ProjectRecords:
 
     def delete_endpoint(self, user: User | None, mcp_id: str) -> None:
         self._call(user, "delete_mcp", p_mcp=mcp_id)
+
+    def _fixed_filter(self, user: User | None, tool_id: str, fixed: Mapping[str, Any]) -> Mapping[str, Any]:
+        tool = self.tool(user, tool_id)
+        try:
+            return fixed_filter(self.entries(user, tool.table_id).filter, fixed)
+        except Invalid as error:
+            raise Invalid(f"{tool.name}: {error}") from error
 
     def _call(self, user: User | None, function: str, **arguments: Any) -> Any:
         for name, value in arguments.items():
