@@ -90,8 +90,8 @@ def _answered_by_mcp() -> APIRouter:
         """Counts whether a result answered: the structured content of the MCP tool of this name."""
 
     @routes.post("/mcps/{mcp_id}/tools/{tool_id}/search", **answer("endpoint", "Search", "a Search Tool", 404, 413))
-    def search_tool(mcp_id: UUID, tool_id: UUID, request: arguments.ToolSearchArguments) -> None:
-        """Searches with a Tool of an endpoint: the structured content of the Tool over MCP."""
+    def search_tool(mcp_id: UUID, tool_id: UUID, request: arguments.ToolSearchRequest) -> None:
+        """Searches with a Tool of an endpoint: what the Tool answers over MCP, without ids of turbopuffer."""
 
     return routes
 

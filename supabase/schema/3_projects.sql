@@ -656,9 +656,12 @@ create function public.create_table(
   returning table_view(t)
 $$;
 
--- Not in table_view: version 1.0.0 reads no more members than it knows.
-create function public.read_entries(p_table uuid) returns jsonb language sql as $$
-  select coalesce(t.entries, '{}') from table_for(p_table, false) t
+-- What the entries of Tables are, by the id of the Table. Not in table_view: version 1.0.0 reads no more members than it
+-- knows.
+create function public.read_entries(p_tables uuid[]) returns jsonb language sql as $$
+  select acting_user();
+  select coalesce(jsonb_object_agg(t.id, t.entries), '{}') from context_table t
+  where t.id = any (p_tables) and t.entries is not null
 $$;
 
 create function public.read_table(p_table uuid) returns jsonb language sql as $$
@@ -883,6 +886,16 @@ create function public.mcp_view(m public.mcp) returns jsonb language sql stable 
     'tools', (select coalesce(jsonb_agg(jsonb_build_object('tool_id', o.id, 'name', o.name, 'status', b.status)
                                         order by o.name), '[]')
               from mcp_binding b join tool o on o.id = b.tool_id where b.mcp_id = m.id))
+$$;
+
+-- The fixed filter of each Tool of these endpoints, and the entries of its Table, by the ids of both. Not in mcp_view:
+-- version 1.0.0 reads no more members than it knows.
+create function public.read_filters(p_mcps uuid[]) returns jsonb language sql as $$
+  select acting_user();
+  select coalesce(jsonb_object_agg(x.mcp_id, x.tools), '{}') from (
+    select b.mcp_id, jsonb_object_agg(b.tool_id, jsonb_build_object('filter', b.filter, 'entries', t.entries)) as tools
+    from mcp_binding b join tool o on o.id = b.tool_id join context_table t on t.id = o.table_id
+    where b.mcp_id = any (p_mcps) and (t.entries is not null or b.filter is not null) group by b.mcp_id) x
 $$;
 
 -- p_filter null leaves the fixed filter as it is; '{}' removes it.

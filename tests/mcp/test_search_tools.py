@@ -78,6 +78,16 @@ def without_names_of_programs(answer: dict[str, Any]) -> dict[str, Any]:
     return shown
 
 
+def test_rest_leaves_out_what_turbopuffer_calls_a_chunk_unless_asked_for(tables: TableWorld) -> None:
+    _, tool, endpoint = tables.indexed({"a": [TEXT]})
+    vendor = {"turbopuffer_namespace", "turbopuffer_doc_id"}
+    for more, named in (({}, set()), ({"vendor_ids": True}, vendor)):
+        results = tables.tools.search(tables.bound(endpoint), tool, {"query": "公式", **more})["results"]
+        assert results
+        assert all(result["chunk"].keys() & vendor == named for result in results)
+    assert tables.answer(endpoint, "公式")["results"][0]["chunk"].keys() >= vendor
+
+
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.scenario("context-search/a-search-tool-is-created-and-bound")
 def test_a_client_lists_and_calls_the_enabled_bound_tools_alone(

@@ -46,7 +46,7 @@ def new(
 @app.command("list")
 @as_command
 def list_(command: Command, project: ProjectOption = None) -> None:
-    """List the endpoints of a project with their ids and the names of their Search Tools."""
+    """List the endpoints of a project with their ids and Search Tools, which filters these have and which are fixed."""
     with command.terminal.waiting():
         project_id, endpoints = command.rows("mcps", project)
     rows: list[dict[str, Any]] = [
@@ -115,4 +115,13 @@ def _filter(given: Sequence[str] | None) -> "Record":
 
 
 def _names(endpoint: "Record") -> str:
-    return ", ".join(f"{tool['name']} ({tool['status']})" for tool in endpoint["tools"]) or "none"
+    return "; ".join(map(_name, endpoint["tools"])) or "none"
+
+
+def _name(tool: "Record") -> str:
+    """Returns a Tool with the values that the endpoint fixes, and the fields by which its agents may filter."""
+    fixed = tool["filter"]
+    fields = [name for name in (tool["entries"] or {"filter": ()})["filter"] if name not in fixed]
+    values = [f"{name}={value}" for name, value in fixed.items()]
+    filters = [f"filters {' '.join(fields)}"] if fields else []
+    return f"{tool['name']} ({', '.join([tool['status'], *values, *filters])})"

@@ -193,6 +193,12 @@ class ToolSearchArguments(_Arguments):
     filter: dict[str, Any] | SkipJsonSchema[None] = None
 
 
+class ToolSearchRequest(ToolSearchArguments):
+    """A search with a Tool over REST."""
+
+    vendor_ids: Annotated[StrictBool, Field(description="Chunks also have what turbopuffer calls them.")] = False
+
+
 class ChunkArguments(_Arguments):
     """The arguments of `get_chunk_by_id`: `id` or `ids`."""
 

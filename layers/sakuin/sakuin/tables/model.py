@@ -50,7 +50,7 @@ class Table:
 
     `pending_upload`: an upload is announced; `import_error`: why the last upload was invalid. Strings of at least
     `chunk_threshold_chars` code points are indexed. `bytes` of the document, or of a larger one that is announced;
-    `chunks_count`: what the last scan found.
+    `chunks_count`: what the last scan found. `entries`: None if it has none.
     """
 
     id: Id
@@ -62,6 +62,7 @@ class Table:
     chunk_threshold_chars: int
     bytes: int
     chunks_count: int
+    entries: EntryRules | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,11 +125,18 @@ class Tool:
 
 @dataclass(frozen=True, slots=True)
 class Binding:
-    """A Tool at an endpoint."""
+    """A Tool at an endpoint, with what the entries of its Table are, and the values that the endpoint fixes."""
 
     tool_id: Id
     name: str
     status: Switch
+    entries: EntryRules | None = None
+    filter: Mapping[str, str | bool | int | float] = field(default_factory=dict)
+
+    @property
+    def filters(self) -> list[str]:
+        """Returns the fields by which agents may filter."""
+        return [name for name in (self.entries.filter if self.entries else ()) if name not in self.filter]
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,8 +11,8 @@ from sakuin.platform.supabase.client import Client, call
 SchemaState = Literal["current", "older", "newer", "changed", "unknown"]
 
 # The last file of supabase/migrations, and `schema_digest()` after it; `python -m tests.upgrade write` writes both.
-NEWEST_MIGRATION = "20261129200000"
-DIGEST = "ca5e9896abc29c333195facea7dd4cc1"
+NEWEST_MIGRATION = "20261129222000"
+DIGEST = "0449a30779105555c5455ffc96018b25"
 
 ADVICE: Mapping[SchemaState, str] = {
     "older": "Apply the migrations: docs/how-to/upgrade.md.",

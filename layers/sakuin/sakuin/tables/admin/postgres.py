@@ -9,7 +9,7 @@ from sakuin.language.synonyms import Group, stored_groups
 from sakuin.platform.keys import hash_of_key, new_key
 from sakuin.platform.supabase.client import Client, call
 from sakuin.retrieval.index_version import ANALYZER
-from sakuin.tables.entries import EntryRules, fixed_filter, valid_rules
+from sakuin.tables.entries import NO_ENTRIES, EntryRules, fixed_filter, readable, valid_rules
 from sakuin.tables.model import (
     Binding,
     McpEndpoint,
@@ -103,28 +103,24 @@ class ProjectRecords:
             "p_chunk_threshold": chunk_threshold_chars,
             "p_entries": entries and asdict(entries),
         }
-        return _table(self._call(user, "create_table", **arguments))
+        return self._table(user, self._call(user, "create_table", **arguments))
 
     def table(self, user: User | None, table_id: str) -> Table:
         """Returns a Table without its document."""
-        return _table(self._call(user, "read_table", p_table=table_id))
-
-    def entries(self, user: User | None, table_id: str) -> EntryRules:
-        """Returns what the entries of a Table are; `NO_ENTRIES` without."""
-        return valid_rules(self._call(user, "read_entries", p_table=table_id) or None)
+        return self._table(user, self._call(user, "read_table", p_table=table_id))
 
     def document(self, user: User | None, table_id: str) -> StoredTable:
         row = self._call(user, "read_document", p_table=table_id)
         data, data_key = row.pop("data"), row.pop("data_key")
-        return StoredTable(_table(row), data, data_key)
+        return StoredTable(self._table(user, row), data, data_key)
 
     def tables(self, user: User | None, project_id: str) -> Sequence[Table]:
-        return [_table(row) for row in self._call(user, "list_tables", p_project=project_id)]
+        return self._tables(user, self._call(user, "list_tables", p_project=project_id))
 
     def replace_table(self, user: User | None, table_id: str, *, data: str, expected_version: int | None) -> Table:
         """Replaces the document. Raises `Conflict` if the Table has another version than expected (None: any)."""
         arguments = {"p_table": table_id, "p_data": data, "p_expected_version": expected_version}
-        return _table(self._call(user, "replace_table", **arguments))
+        return self._table(user, self._call(user, "replace_table", **arguments))
 
     def change_table(
         self,
@@ -137,7 +133,7 @@ class ProjectRecords:
     ) -> Table:
         """Changes the fields that are not None. Another threshold, or other `entries` ({}: none), start a scan."""
         arguments = {"p_table": table_id, "p_name": name, "p_chunk_threshold": chunk_threshold_chars}
-        return _table(self._call(user, "change_table", **arguments, p_entries=entries))
+        return self._table(user, self._call(user, "change_table", **arguments, p_entries=entries))
 
     def delete_table(self, user: User | None, table_id: str) -> None:
         self._call(user, "delete_table", p_table=table_id)
@@ -211,14 +207,15 @@ class ProjectRecords:
         key = new_key()
         filters = {tool_id: self._fixed_filter(user, tool_id, fixed) for tool_id in tools if fixed}
         arguments = {"p_project": project_id, "p_name": name, "p_key_hash": hash_of_key(key), "p_filters": filters}
-        return _endpoint(self._call(user, "create_mcp", **arguments, p_tools=list(dict.fromkeys(tools)))), key
+        made = self._call(user, "create_mcp", **arguments, p_tools=list(dict.fromkeys(tools)))
+        return self._endpoint(user, made), key
 
     def endpoint(self, user: User | None, mcp_id: str) -> McpEndpoint:
         """Returns an endpoint with its bindings, by the names of the Tools."""
-        return _endpoint(self._call(user, "read_mcp", p_mcp=mcp_id))
+        return self._endpoint(user, self._call(user, "read_mcp", p_mcp=mcp_id))
 
     def endpoints(self, user: User | None, project_id: str) -> Sequence[McpEndpoint]:
-        return [_endpoint(row) for row in self._call(user, "list_mcps", p_project=project_id)]
+        return self._endpoints(user, self._call(user, "list_mcps", p_project=project_id))
 
     def bind(
         self,
@@ -237,23 +234,23 @@ class ProjectRecords:
         if fixed:
             fixed = self._fixed_filter(user, tool_id, fixed)
         arguments = {"p_mcp": mcp_id, "p_tool": tool_id, "p_status": status, "p_filter": fixed}
-        return _endpoint(self._call(user, "bind_tool", **arguments))
+        return self._endpoint(user, self._call(user, "bind_tool", **arguments))
 
     def unbind(self, user: User | None, mcp_id: str, tool_id: str) -> McpEndpoint:
         """Removes a binding. Raises `NotFound` if there is none."""
-        return _endpoint(self._call(user, "unbind_tool", p_mcp=mcp_id, p_tool=tool_id))
+        return self._endpoint(user, self._call(user, "unbind_tool", p_mcp=mcp_id, p_tool=tool_id))
 
     def rotate(self, user: User | None, mcp_id: str, *, overlap_seconds: int) -> tuple[McpEndpoint, str]:
         """Returns the endpoint with a new key. The old key stays valid for `overlap_seconds`."""
         key = new_key()
         arguments = {"p_mcp": mcp_id, "p_key_hash": hash_of_key(key), "p_overlap_seconds": overlap_seconds}
-        return _endpoint(self._call(user, "rotate_mcp", **arguments)), key
+        return self._endpoint(user, self._call(user, "rotate_mcp", **arguments)), key
 
     def change_endpoint(
         self, user: User | None, mcp_id: str, *, name: str | None = None, status: Switch | None = None
     ) -> McpEndpoint:
         """Changes the name or status that is not None."""
-        return _endpoint(self._call(user, "change_mcp", p_mcp=mcp_id, p_name=name, p_status=status))
+        return self._endpoint(user, self._call(user, "change_mcp", p_mcp=mcp_id, p_name=name, p_status=status))
 
     def delete_endpoint(self, user: User | None, mcp_id: str) -> None:
         self._call(user, "delete_mcp", p_mcp=mcp_id)
@@ -261,9 +258,30 @@ class ProjectRecords:
     def _fixed_filter(self, user: User | None, tool_id: str, fixed: Mapping[str, Any]) -> Mapping[str, Any]:
         tool = self.tool(user, tool_id)
         try:
-            return fixed_filter(self.entries(user, tool.table_id).filter, fixed)
+            rules = self.table(user, tool.table_id).entries or NO_ENTRIES
+            return fixed_filter(rules.filter, fixed)
         except Invalid as error:
             raise Invalid(f"{tool.name}: {error}") from error
+
+    def _table(self, user: User | None, row: dict[str, Any]) -> Table:
+        return self._tables(user, [row])[0]
+
+    def _tables(self, user: User | None, rows: Sequence[dict[str, Any]]) -> Sequence[Table]:
+        entries = self._call(user, "read_entries", p_tables=[row["id"] for row in rows])
+        return [
+            Table(**row | {"import_error": restored(row["import_error"])}, entries=_rules(entries.get(row["id"])))
+            for row in rows
+        ]
+
+    def _endpoint(self, user: User | None, row: dict[str, Any]) -> McpEndpoint:
+        return self._endpoints(user, [row])[0]
+
+    def _endpoints(self, user: User | None, rows: Sequence[dict[str, Any]]) -> Sequence[McpEndpoint]:
+        filters = self._call(user, "read_filters", p_mcps=[row["id"] for row in rows])
+        return [
+            McpEndpoint(**row | {"tools": tuple(_binding(tool, filters.get(row["id"], {})) for tool in row["tools"])})
+            for row in rows
+        ]
 
     def _call(self, user: User | None, function: str, **arguments: Any) -> Any:
         for name, value in arguments.items():
@@ -273,8 +291,8 @@ class ProjectRecords:
         return call(self.client, function, arguments, user_id=user.id if user else None)
 
 
-def _table(row: dict[str, Any]) -> Table:
-    return Table(**{**row, "import_error": restored(row["import_error"])})
+def _rules(stored: Any) -> EntryRules | None:
+    return None if stored is None else valid_rules(stored)
 
 
 def _tool(row: dict[str, Any]) -> Tool:
@@ -284,5 +302,10 @@ def _tool(row: dict[str, Any]) -> Tool:
     return Tool(**{**row, "metadata": row["metadata"] | ({"search_index": index} if index else {})})
 
 
-def _endpoint(row: dict[str, Any]) -> McpEndpoint:
-    return McpEndpoint(**{**row, "tools": tuple(Binding(**tool) for tool in row["tools"])})
+def _binding(tool: dict[str, Any], filters: Mapping[str, Any]) -> Binding:
+    of_entries = filters.get(tool["tool_id"], {})
+    rules, fixed = _rules(of_entries.get("entries")), of_entries.get("filter") or {}
+    kinds: Mapping[str, Any] = rules.filter if rules else {}
+    return Binding(
+        **tool, entries=rules, filter={name: readable(kinds.get(name, "string"), one) for name, (one,) in fixed.items()}
+    )
