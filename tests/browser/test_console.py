@@ -120,3 +120,14 @@ def test_what_cannot_be_undone_is_asked_first(browser: Browser, console: SampleC
     path = f"/console/projects/{project}/tables/{table.id}"
     browser.run("keepsWhatIsNotConfirmed", origin=console.origin, session=console.session, table=path)
     assert console.world.projects.tables(None, project) == [table]
+
+
+def test_what_a_table_has_is_shown_tried_and_set(browser: Browser, console: SampleConsole) -> None:
+    project = console.content.project
+    (table,) = console.world.projects.tables(None, project)
+    path = f"/console/projects/{project}/tables/{table.id}"
+    given = {"question": "分数の割り算", "place": "/articles/0"}
+    browser.run("setEntries", origin=console.origin, session=console.session, table=path, **given)
+    (changed,) = console.world.projects.tables(None, project)
+    assert changed.entries is not None
+    assert (changed.entries.pattern, "level" in changed.entries.filter) == ("/articles/*", True)

@@ -189,6 +189,18 @@ def test_names_take_the_place_of_ids_and_what_was_made_goes(operator: Operator) 
     stored = operator.deployment.sql.execute("select filter from mcp_binding").fetchall()
     assert stored == [({"plan": ["pro"]},)]
     assert operator.sakuin("endpoint", "change", "m", "--tool", "search", "--filter", "size=1", *here).code == 1
+    (listed,) = operator.sakuin("endpoint", "list", *here, "--json").document["mcps"]
+    (bound,) = listed["tools"]
+    assert (bound["filter"], bound["entries"]["filter"]) == ({"plan": "pro"}, {"plan": "string"})
+    assert "search (enabled, plan=pro)" in operator.sakuin("endpoint", "list", *here).out
+    assert "/* plan:string" in operator.sakuin("table", "list", *here).out
+    refused = operator.sakuin("endpoint", "new", "--name", "n", "--tool", "search", "--filter", "size=1", *here)
+    assert (refused.code, "Its fields: plan" in refused.err) == (1, True)
+    assert len(operator.sakuin("endpoint", "list", *here, "--json").document["mcps"]) == 1
+    csv = operator.file("goods.csv", b"sku,name\n1,Lamp\n")
+    assert operator.sakuin("table", "put", csv, *here, "--entries", "/*", "--filter", "sku").code == 0
+    stored = operator.deployment.sql.execute("select entries->'filter' from context_table where name = 'goods'")
+    assert stored.fetchall() == [({"sku": "number"},)]
     assert operator.sakuin("endpoint", "rm", "m", *here).code == 0
     assert operator.sakuin("project", "rm", "customer").code == 1
     assert operator.sakuin("project", "rm", "customer", "--yes").code == 0

@@ -1,5 +1,6 @@
 """The console's pages of projects: each flow, by role, and what they must never do."""
 
+import json
 import re
 from html import unescape
 from uuid import uuid4
@@ -7,7 +8,7 @@ from uuid import uuid4
 import httpx
 import pytest
 from fastapi.routing import APIRoute
-from sakuin.console.pages import endpoints, projects, tables, tools
+from sakuin.console.pages import endpoints, projects, tables
 from sakuin.console.pages.projects import groups_of, lines_of
 from sakuin.platform.keys import hash_of_key
 
@@ -138,6 +139,86 @@ def test_a_table_is_replaced_renamed_and_scanned_with_another_threshold(owner: P
     stored = owner.world.projects.tables(None, home.rpartition("/")[2])[0]
     assert (stored.name, stored.version, stored.chunk_threshold_chars) == ("B", 2, 50)
     assert owner.world.bus.names == ["TableUpdated", "TableUpdated"]
+
+
+FAQ = [
+    {
+        "question": f"Can I get my money back after {n} days?",
+        "answer": f"{'We return it within a week' if n % 2 else 'Write to us'}: {n}.",
+        "plan": ["free", "pro"][n % 2],
+        "price": n,
+        "seller": {"city": "Bern"},
+    }
+    for n in range(24)
+]
+
+
+def test_the_entries_of_a_table_are_proposed_tested_and_set(owner: Projects) -> None:
+    home = owner.new_project()
+    made = owner.upload(home, f"{home}/tables", {"name": "faq"}, ("faq.json", json.dumps({"faq": FAQ}).encode()))
+    table = made.url.path.removeprefix("/console")
+    page = unescape(owner.get(table).text)
+    for said in (
+        "24 at /faq/*",
+        "looks like a list of entries",
+        "text 24",
+        "number 24",
+        "Rows 1 to 20 of 24",
+        "To index: 72 chunks",
+    ):
+        assert said in page, said
+    assert re.findall(r'name="((?:search|show|filter)-[^"]*)"[^>]* checked', page) == [
+        "search-question",
+        "search-answer",
+        "filter-plan",
+        "filter-price",
+        "search-seller",
+    ]
+    assert "/faq/20" in owner.get(f"{table}?start=20").text
+    ticks = {"pattern": "/faq/*", "search-answer": "on", "filter-plan": "string", "filter-seller/city": "string"}
+    tested = owner.send(table, f"{table}/entries", {**ticks, "q": "how do I write", "do": "test"}).text
+    found = tested.partition("What the question finds")[2].partition("Rows 1 to 20")[0]
+    assert re.findall(r"<code>/faq/(\d+)</code>", found) == ["0", "2", "4", "6", "8"]
+    (stored,) = owner.world.projects.tables(None, home.rpartition("/")[2])
+    assert stored.entries is None
+    assert "Saved" in owner.send(table, f"{table}/entries", {**ticks, "do": "save"}).text
+    (stored,) = owner.world.projects.tables(None, home.rpartition("/")[2])
+    rules = stored.entries
+    assert rules is not None
+    assert (rules.pattern, rules.search, rules.show) == ("/faq/*", ("answer",), None)
+    assert rules.filter == {"plan": "string", "seller/city": "string"}
+    assert "looks like" not in owner.get(table).text
+    wrong = owner.send(table, f"{table}/entries", {"pattern": "faq", "do": "save"})
+    assert (wrong.status_code, "is a JSON Pointer" in unescape(wrong.text)) == (422, True)
+    assert "Saved" in owner.send(table, f"{table}/entries", {"pattern": "", "do": "save"}).text
+    assert owner.world.projects.tables(None, home.rpartition("/")[2])[0].entries is None
+
+
+def test_a_csv_file_becomes_a_table_of_entries(owner: Projects) -> None:
+    home = owner.new_project()
+    csv = '\ufeffsku,name,price,sold,note\nSKU-1,"Lamp, red",4.5,true,\n007,Chair,12,false,new\n'.encode()
+    made = owner.upload(home, f"{home}/tables", {"name": "goods"}, ("goods.CSV", csv))
+    table = made.url.path.removeprefix("/console")
+    document = owner.world.services.projects.tables.node(None, table.rpartition("/")[2], "")
+    assert document == [
+        {"sku": "SKU-1", "name": "Lamp, red", "price": 4.5, "sold": True},
+        {"sku": "007", "name": "Chair", "price": 12, "sold": False, "note": "new"},
+    ]
+    assert "2 at /*" in owner.get(table).text
+    wrong = {b"a,a\n1,2": "name of its own", b"a,b\n1,2,3": "Line 2 has 3 cells", b'a,b\n"1,2': "is not CSV"}
+    for text, said in wrong.items():
+        answer = owner.upload(home, f"{home}/tables", {"name": "bad"}, ("bad.csv", text))
+        assert (answer.status_code, said in unescape(answer.text)) == (422, True), text
+
+
+def test_a_document_without_entries_shows_the_texts_that_are_indexed(owner: Projects) -> None:
+    home = owner.new_project()
+    table = owner.new_table(home)
+    page = owner.get(table).text
+    assert "1 texts of at least 200 characters" in page
+    assert "<code>/articles/0/text</code>" in page
+    hostile = json.dumps([{HOSTILE: HOSTILE, "b": "x"}] * 3).encode()
+    assert "<script>alert" not in owner.upload(table, f"{table}/document", {}, ("a.json", hostile)).text
 
 
 def test_a_wrong_document_is_told_so_and_stores_nothing(owner: Projects) -> None:
@@ -277,7 +358,7 @@ def test_each_role_sees_what_it_may_do_and_is_refused_the_rest(owner: Projects) 
     every |= {f"{table}/document", f"{tool}/enable", f"{endpoint}/enable", f"{endpoint}/bind"}
     assert of_owner <= every
     # A new route has to be tried here.
-    pages_of_projects = (projects, tables, tools, endpoints)
+    pages_of_projects = (projects, tables, endpoints)
     routes = [route for module in pages_of_projects for route in module.router.routes]
     posts = [each for each in routes if isinstance(each, APIRoute) and "POST" in each.methods]
     untried = {each.path for each in posts if not any(each.path_regex.fullmatch(action) for action in every)}

@@ -1,9 +1,10 @@
 """`sakuin table`: JSON documents that Search Tools search."""
 
+import shlex
 from collections.abc import Callable, Mapping
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from sakuin.errors import Invalid
@@ -12,6 +13,9 @@ from sakuin_cli.connections import ChangingCommand, Command, Request
 from sakuin_cli.files import read_bytes
 from sakuin_cli.options import ProjectOption, TimeoutOption, as_command
 from sakuin_cli.terminal import Terminal
+
+if TYPE_CHECKING:
+    from sakuin.tables.entries import EntryRules
 
 DEFAULT_THRESHOLD = 200
 
@@ -54,7 +58,7 @@ def put(
     file: Annotated[
         Path | None,
         typer.Argument(
-            metavar="FILE", exists=True, dir_okay=False, help="A JSON document in UTF-8; with --id it may stay."
+            metavar="FILE", exists=True, dir_okay=False, help="JSON or CSV in UTF-8; with --id it may stay."
         ),
     ] = None,
     id: Annotated[
@@ -76,14 +80,11 @@ def put(
 
     A new one that is a list of entries is proposed as such, with its chunks and their cost, before it is stored.
     """
-    from sakuin.tables.document import parsed_table
-
     table_id = id and command.id_of("tables", id, project)
     if file is None and not (table_id and (name or chunk_threshold or entries or no_entries)):
         raise typer.BadParameter("Give FILE, or --id and what to change", param_hint="FILE")
     client, threshold = command.client, chunk_threshold or DEFAULT_THRESHOLD
-    body = read_bytes(file.as_posix()) if file else b""
-    document = parsed_table(body) if file else None
+    document, body = read_document(file) if file else (None, b"")
 
     def stored() -> object:
         return document if file else client.call("GET", "tables", table_id or "", "data")
@@ -124,6 +125,7 @@ def list_(command: Command, project: ProjectOption = None) -> None:
         {"table_id": one["id"], "name": one["name"], "version": one["version"]}
         | {"chunk_threshold_chars": one["chunk_threshold_chars"]}
         | {"pending_upload": one["pending_upload"], "import_error": one["import_error"]}
+        | {"entries": one["entries"] if command.terminal.as_json else _shown(one["entries"])}
         for one in tables
     ]
     command.terminal.rows("tables", rows, project_id=project_id)
@@ -162,18 +164,32 @@ def synonyms(
     command.terminal.answer(document, lambda: list(map(print, map(", ".join, answer["groups"]))))
 
 
+def _shown(entries: Mapping[str, Any] | None) -> str | None:
+    """Returns where entries are, and the fields by which they are filtered."""
+    if entries is None:
+        return None
+    return " ".join([entries["pattern"], *(f"{name}:{kind}" for name, kind in entries["filter"].items())])
+
+
 def _proposed(document: object, threshold: int, terminal: Terminal) -> Mapping[str, Any] | None:
     """Asks whether a document has the entries that it seems to have; without a person at a terminal it only says so."""
-    from sakuin_cli.entries import estimate, options_of, proposal
+    from sakuin.tables.admin.proposals import cost_of, proposal
 
     found = proposal(document)
     if found is None:
         return None
     if not terminal.asks:
-        typer.echo(f"{found}. If so, add: {options_of(found.rules)}", err=True)
+        typer.echo(f"{found}. If so, add: {_options(found.rules)}", err=True)
         return None
-    question = f"{found}?\n{estimate(document, found.rules, threshold)}\nIndex it so"
+    question = f"{found}?\n{cost_of(document, found.rules, threshold)}\nIndex it so"
     return asdict(found.rules) if typer.confirm(question, default=True, err=True) else None
+
+
+def _options(rules: "EntryRules") -> str:
+    """Returns the options that give these rules."""
+    options = [("--entries", rules.pattern), *(("--search", name) for name in rules.search or ())]
+    options += [("--filter", f"{name}:{kind}") for name, kind in rules.filter.items()]
+    return " ".join(f"{option} {shlex.quote(value)}" for option, value in options)
 
 
 def read_rules(
@@ -188,9 +204,8 @@ def read_rules(
         if search or show or filters:
             raise Invalid("Say where the entries are, too: --entries '/faq/*'")
         return None
+    from sakuin.tables.admin.proposals import types_in
     from sakuin.tables.entries import EntryRules
-
-    from sakuin_cli.entries import types_in
 
     kinds = {name: kind for name, _, kind in (each.partition(":") for each in filters or ())}
     if not all(kinds.values()):
@@ -201,11 +216,10 @@ def read_rules(
 
 def estimate_of(document: object, rules: Mapping[str, Any], threshold: int) -> str:
     """Returns the number of chunks and what they cost."""
+    from sakuin.tables.admin.proposals import cost_of
     from sakuin.tables.entries import EntryRules
 
-    from sakuin_cli.entries import estimate
-
-    return estimate(document, EntryRules.of(rules), threshold)
+    return str(cost_of(document, EntryRules.of(rules), threshold))
 
 
 def _groups(file: Path) -> list[tuple[str, ...]]:
@@ -216,3 +230,14 @@ def _groups(file: Path) -> list[tuple[str, ...]]:
     if found.problems:
         raise Invalid(f"{file}: {' '.join(found.problems)} Correct the file; the project's synonyms stay as they were")
     return list(found.groups)
+
+
+def read_document(file: Path) -> tuple[object, bytes]:
+    """Returns the document of a JSON or CSV file and its JSON text; raises `Invalid` if it is none."""
+    from sakuin.tables.document import parsed_table, table_of_csv, written_body
+
+    body = read_bytes(file.as_posix())
+    if file.suffix.lower() != ".csv":
+        return parsed_table(body), body
+    document = table_of_csv(body)
+    return document, written_body(document)

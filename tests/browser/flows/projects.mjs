@@ -14,7 +14,7 @@ export async function fromDocumentToKey(open, { session, document }) {
   await page.getByRole('button', { name: 'New Table' }).click();
   const dialog = page.getByRole('dialog');
   await dialog.getByLabel('Name').fill('Articles');
-  const file = dialog.getByLabel('JSON document');
+  const file = dialog.getByLabel('JSON or CSV file');
   await file.setInputFiles({ name: 'large.json', mimeType: 'application/json', buffer: Buffer.alloc(4_000_001, '1') });
   assert.match(await file.evaluate((one) => one.validationMessage), /more than 4 MB/);
   await file.setInputFiles({ name: 'articles.json', mimeType: 'application/json', buffer: Buffer.from(document) });
@@ -51,4 +51,18 @@ export async function keepsWhatIsNotConfirmed(open, { session, table }) {
   tab.page.once('dialog', (dialog) => dialog.dismiss());
   await tab.page.getByRole('button', { name: 'Delete the Table' }).click();
   assert.equal(tab.page.url(), new URL(table, tab.origin).href);
+}
+
+// What is searched of a Table is tried before it is saved.
+export async function setEntries(open, { session, table, question, place }) {
+  const tab = await open({ session });
+  const { page } = tab;
+  await tab.visit(table);
+  await page.getByLabel('Filter: level', { exact: true }).setChecked(true);
+  await page.getByLabel('Test question').fill(question);
+  await tab.press('Test');
+  assert.ok((await page.getByRole('region', { name: 'What the question finds by its words' }).textContent()).includes(place));
+  assert.ok(await page.getByLabel('Filter: level', { exact: true }).isChecked());
+  await tab.press('Save and index');
+  assert.equal(await page.getByText('looks like a list of entries').count(), 0);
 }

@@ -22,7 +22,6 @@ from sakuin.console.pages import (
     projects,
     sign_in,
     tables,
-    tools,
 )
 from sakuin.console.shell import SentBefore, Shell, signed_in
 from sakuin.errors import SakuinError, Unauthorized
@@ -73,7 +72,7 @@ def console_app(shell: Shell) -> FastAPI:
     app.state.shell = shell
     app.add_middleware(_with_headers)
     app.mount("/static", _OwnFiles(packages=[("sakuin.console", "static")]))
-    for page in (sign_in, operation, playground, library, gaps, projects, tables, tools, endpoints, keys, agents):
+    for page in (sign_in, operation, playground, library, gaps, projects, tables, endpoints, keys, agents):
         app.include_router(page.router)
     _add_error_pages(app, shell)
     return app

@@ -1,6 +1,9 @@
 """The document of a Table: parsing, writing, and changes by JSON Pointer."""
 
+import csv
+import io
 import json
+import re
 import sys
 from collections.abc import Iterable, Mapping
 from typing import NoReturn
@@ -21,6 +24,9 @@ MOST_OPERATIONS = 5000
 # The bytes of a parsed object, array and value in CPython, by the sign that each has in the text.
 _BYTES_OF = {"{": 240, "[": 90, ",": 60}
 _MOST_BYTES_OF_CONTAINERS = 1_000_000_000
+
+# Longer numbers, and those that begin with 0, are codes.
+_TYPED = re.compile(r"-?(?:0|[1-9][0-9]{0,14})(?:\.[0-9]{1,15})?|true|false")
 
 Container = dict[str, object] | list[object]
 
@@ -59,6 +65,34 @@ def parsed_table(text: str | bytes, *, most_memory: int | None = None) -> object
         raise Invalid(coded("json.syntax", error=error.msg, **place)) from None
     except ValueError:
         raise Invalid(coded("json.digits")) from None
+
+
+def table_of_csv(text: str | bytes) -> list[dict[str, object]]:
+    """Returns the entries of a CSV text, whose first row names their fields. Raises `Invalid` with the line.
+
+    A column of numbers, or of true and false, has these. An empty cell is no field.
+    """
+    try:
+        lines = (text.decode() if isinstance(text, bytes) else text).removeprefix("\ufeff")
+    except UnicodeDecodeError as error:
+        raise Invalid(coded("json.utf8", place=str(error.start))) from None
+    header = lines.partition("\n")[0]
+    reader = csv.reader(io.StringIO(lines, newline=""), strict=True, delimiter=max(",;\t", key=header.count))
+    names, rows = [], []
+    try:
+        names = [name.strip() for name in next(reader, [])]
+        if not any(names) or "" in names or len(set(names)) < len(names):
+            raise Invalid(coded("csv.header"))
+        for row in reader:
+            if len(row) > len(names):
+                raise Invalid(coded("csv.cells", line=reader.line_num, count=len(row), most=len(names)))
+            rows.append(row)
+    except csv.Error as error:
+        raise Invalid(coded("csv.syntax", error=str(error), line=reader.line_num)) from error
+    columns = [[row[place] for row in rows if place < len(row) and row[place]] for place in range(len(names))]
+    typed = {name for name, cells in zip(names, columns, strict=True) if all(map(_TYPED.fullmatch, cells))}
+    entries = (zip(names, row, strict=False) for row in rows if any(row))
+    return [{name: json.loads(cell) if name in typed else cell for name, cell in entry if cell} for entry in entries]
 
 
 def written_table(document: object) -> str:

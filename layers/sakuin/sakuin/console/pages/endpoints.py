@@ -1,4 +1,4 @@
-"""The pages of a project's MCP endpoints."""
+"""The pages of a project's Search Tools, and of its MCP endpoints."""
 
 from typing import Literal
 from uuid import UUID
@@ -21,6 +21,71 @@ _TOOL = "tool-"
 
 
 router = APIRouter(prefix="/projects")
+
+
+@router.get("/{project_id}/tools/{tool_id}")
+def show_tool(visit: Reader, project_id: UUID, tool_id: UUID) -> Response:
+    project = project_of(visit, project_id)
+    tool = with_id(visit.records.tools(visit.user, project.id), tool_id, "tool")
+    return project_page(
+        visit,
+        "tool.html",
+        project,
+        tool=tool,
+        index=IndexProgress.of(tool),
+        table_names={table.id: table.name for table in visit.records.tables(visit.user, project.id)},
+        endpoints=[
+            one for one in visit.records.endpoints(visit.user, project.id) if tool.id in {b.tool_id for b in one.tools}
+        ],
+    )
+
+
+def tool_again(visit: Visit, project_id: UUID, tool_id: UUID, done: str) -> Response:
+    visit.projects.publish_changes()
+    return redirect(f"/projects/{project_id}/tools/{tool_id}", done=done)
+
+
+@router.post("/{project_id}/tools")
+@corrected_in(show_project)
+def create_tool(visit: Form, project_id: UUID) -> Response:
+    tool = visit.projects.tables.create_tool(
+        visit.user,
+        str(project_id),
+        visit.text("table"),
+        json_path=visit.text("json_path"),
+        name=visit.text("name"),
+        description=visit.text("description"),
+    )
+    return tool_again(visit, project_id, UUID(tool.id), "tool_created")
+
+
+@router.post("/{project_id}/tools/{tool_id}/change")
+@corrected_in(show_tool)
+def change_tool(visit: Form, project_id: UUID, tool_id: UUID) -> Response:
+    name, description = visit.text("name"), visit.text("description")
+    visit.records.change_tool(visit.user, str(tool_id), name=name, description=description)
+    return tool_again(visit, project_id, tool_id, "saved")
+
+
+@router.post("/{project_id}/tools/{tool_id}/reindex")
+def reindex_tool(visit: Form, project_id: UUID, tool_id: UUID) -> Response:
+    visit.records.reindex_tool(visit.user, str(tool_id))
+    return tool_again(visit, project_id, tool_id, "tool_reindexed")
+
+
+@router.post("/{project_id}/tools/{tool_id}/delete")
+def delete_tool(visit: Form, project_id: UUID, tool_id: UUID) -> Response:
+    visit.records.delete_tool(visit.user, str(tool_id))
+    visit.projects.publish_changes()
+    return redirect(f"/projects/{project_id}", done="tool_deleted")
+
+
+@router.post("/{project_id}/tools/{tool_id}/{action}")
+def enable_or_disable_tool(
+    visit: Form, project_id: UUID, tool_id: UUID, action: Literal["enable", "disable"]
+) -> Response:
+    visit.records.change_tool(visit.user, str(tool_id), enabled=action == "enable")
+    return tool_again(visit, project_id, tool_id, f"{action}d")
 
 
 @router.get("/{project_id}/endpoints/{mcp_id}")

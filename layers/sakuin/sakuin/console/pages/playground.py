@@ -142,10 +142,12 @@ def _label(query: str, gold: Sequence[str]) -> str:
 
 
 def _card(result: Mapping[str, Any], ids: Mapping[str, str], query: str) -> Card:
-    chunk, fields = result.get("chunk") or result, (result.get("object") or {}).get("fields", {})
+    chunk, entry = result.get("chunk") or result, result.get("entry")
+    fields = (result.get("object") or {}).get("fields", {}) if entry is None else entry
+    heading = next((each for each in (entry or {}).values() if isinstance(each, str)), result.get("json_path"))
     is_node = "json_path" in result
     place = chunk["json_pointer"] if is_node else ids.get(result["url"], result["url"])
-    title = (fields.get("title") or fields.get("name") or result["json_path"] or "/") if is_node else result["title"]
+    title = (fields.get("title") or fields.get("name") or heading or "/") if is_node else result["title"]
     facts = [f"{name}: {value}" for name, value in fields.items() if isinstance(value, str | int | float)]
     return Card(
         title=visible(str(title)) or place,

@@ -1,17 +1,24 @@
-"""What the entries of a document may be, and what it costs to index them."""
+"""What the entries of a document may be, what their fields hold, and what it costs to index them."""
 
+import json
 import re
-import shlex
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 
-from sakuin.errors import Invalid
+from sakuin.errors import Invalid, NotFound
+from sakuin.language.character_grams import character_grams
+from sakuin.language.impacts import impacts_in_chunk
+from sakuin.language.model import Slot
+from sakuin.language.unicode_text import folded
 from sakuin.platform.openai.models import model_facts
 from sakuin.retrieval.index_version import TableCut
+from sakuin.retrieval.ranking import Candidate, Frequencies, word_matches
 from sakuin.retrieval.tokens import estimated_tokens
 from sakuin.tables.chunking import chunks
 from sakuin.tables.entries import MOST_FILTERS, MOST_LISTED, EntryRules, FieldType, value_of
-from sakuin.tables.json_pointer import escaped, resolve
+from sakuin.tables.json_pointer import escaped, resolve, tokens
 from sakuin.tables.objects import titles_around
 from sakuin.tables.scan import LargeString, large_strings
 
@@ -26,6 +33,8 @@ _ADDRESS = re.compile(r"\S+://\S+|\S+@\S+")
 # A longer text is no word to choose by, on average, in characters.
 _LONGEST_WORD = 30
 _CENT = 0.01
+_MOST_FOUND = 5
+_KINDS = {str: "string", bool: "boolean", int: "number", float: "number", list: "list", type(None): "null"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,10 +89,14 @@ def _are_alike(entries: Sequence[dict[str, object]]) -> bool:
 
 
 def _characters(node: object) -> int:
+    return sum(map(len, _strings(node)))
+
+
+def _strings(node: object) -> Iterator[str]:
     if isinstance(node, str):
-        return len(node)
-    children = node.values() if isinstance(node, dict) else node if isinstance(node, list) else ()
-    return sum(map(_characters, children))
+        yield node
+    for _, child in _children(node):
+        yield from _strings(child)
 
 
 def type_of(values: Sequence[object]) -> FieldType | None:
@@ -102,25 +115,74 @@ def types_in(document: object, pattern: str, kinds: Mapping[str, str]) -> dict[s
 
     Raises `Invalid` for a field that has no type.
     """
-    rules = EntryRules.of({"pattern": pattern})
-    found = large_strings(document, "", threshold=1, rules=rules)
-    places = {rules.entry_of(each.json_pointer) for each in found} - {None}
-    fields_of = EntryRules.of({"pattern": pattern, "search": [*kinds]}).searched
-    entries = [fields_of(resolve(document, place)) for place in places if place is not None]
+    entries = list(entries_in(document, EntryRules.of({"pattern": pattern})).values())
     types = {}
     for name, kind in kinds.items():
-        values = [entry[name] for entry in entries if entry.get(name) is not None]
+        values = [value for value in _values(entries, name) if value is not None]
         types[name] = kind or type_of(values) or ""
         if not types[name]:
             raise Invalid(f"The entries have no values of one type in {name!r}. Name it: --filter {name}:string")
     return types
 
 
-def options_of(rules: EntryRules) -> str:
-    """Returns the options of the command that give these rules."""
-    options = [("--entries", rules.pattern), *(("--search", name) for name in rules.search or ())]
-    options += [("--filter", f"{name}:{kind}") for name, kind in rules.filter.items()]
-    return " ".join(f"{option} {shlex.quote(value)}" for option, value in options)
+def _values(entries: Sequence[object], name: str) -> Iterator[object]:
+    for entry in entries:
+        with suppress(NotFound):
+            yield resolve(entry, f"/{name}")
+
+
+def entries_in(document: object, rules: EntryRules) -> dict[str, object]:
+    """Returns the entries of a document by their pointers, in its order."""
+    nodes = {"": document}
+    for step in tokens(rules.pattern):
+        nodes = {
+            f"{pointer}/{escaped(key)}": child
+            for pointer, node in nodes.items()
+            for key, child in _children(node)
+            if step in ("*", key)
+        }
+    return nodes
+
+
+def _children(node: object) -> Iterator[tuple[str, object]]:
+    children = node.items() if isinstance(node, dict) else enumerate(node) if isinstance(node, list) else ()
+    return ((str(key), child) for key, child in children)
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A field of entries: how many have it with which type, how many values it has, and the type of its filter."""
+
+    name: str
+    kinds: Mapping[str, int]
+    values_count: int
+    filter: FieldType | None
+
+    @property
+    def is_inner(self) -> bool:
+        """Whether it is a field of an object in the entry."""
+        return "/" in self.name
+
+
+def columns(entries: Sequence[object], rules: EntryRules) -> list[Column]:
+    """Returns the fields of entries, and of objects in them, and those that rules name."""
+    names = dict.fromkeys(name for entry in entries for name in _names(entry))
+    names |= dict.fromkeys([*(rules.search or ()), *(rules.show or ()), *rules.filter])
+    return [_column(name, list(_values(entries, name))) for name in names]
+
+
+def _names(entry: object) -> Iterator[str]:
+    for name, value in entry.items() if isinstance(entry, dict) else ():
+        yield escaped(name)
+        yield from (f"{escaped(name)}/{escaped(inner)}" for inner in (value if isinstance(value, dict) else ()))
+
+
+def _column(name: str, values: Sequence[object]) -> Column:
+    kinds = Counter(_KINDS.get(type(value), "object") for value in values)
+    different = {json.dumps(value, sort_keys=True) for value in values}
+    return Column(
+        name, dict(kinds.most_common()), len(different), type_of([each for each in values if each is not None])
+    )
 
 
 def _is_filter(name: str, kind: FieldType, values: Sequence[object]) -> bool:
@@ -138,8 +200,24 @@ def _is_searched(name: str, values: Sequence[object]) -> bool:
     return any(map(_characters, values))
 
 
-def estimate(document: object, rules: EntryRules, threshold: int) -> str:
-    """Returns how many chunks a document gives, and what their embedding costs with the default model of OpenAI."""
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """The chunks of a document, and about how many tokens their texts have."""
+
+    chunks: int
+    tokens: int
+
+    def dollars(self, usd_per_million: float) -> str:
+        """Returns what their embedding costs."""
+        return f"${max(_CENT, self.tokens * usd_per_million / 1_000_000):.2f}"
+
+    def __str__(self) -> str:
+        price = self.dollars(model_facts(_MODEL).usd_read or 0)
+        return f"{self.chunks:,} chunks, about {self.tokens:,} tokens: at most {price} with OpenAI's {_MODEL}"
+
+
+def cost_of(document: object, rules: EntryRules, threshold: int) -> Cost:
+    """Returns what the index of a document costs."""
     found = large_strings(document, "", threshold=threshold, rules=rules)
     strings = [string for string in found if isinstance(string, LargeString)]
     count = tokens = 0
@@ -147,6 +225,22 @@ def estimate(document: object, rules: EntryRules, threshold: int) -> str:
         pieces = chunks(string.text, size=TableCut().chunk_size, overlap=TableCut().overlap)
         count += len(pieces)
         tokens += sum(estimated_tokens(f"{title}\n{piece.text}") for piece in pieces)
-    dollars = tokens * (model_facts(_MODEL).usd_read or 0) / 1_000_000
-    price = f"${dollars:.2f}" if dollars >= _CENT else "less than a cent"
-    return f"{count:,} chunks, about {tokens:,} tokens: {price} with OpenAI's {_MODEL}"
+    return Cost(count, tokens)
+
+
+def found_by_words(entries: Mapping[str, object], rules: EntryRules, query: str) -> list[str]:
+    """Returns the entries that have most of a question's words, by their pointers, the best first.
+
+    Only character grams are compared: the function `api` has no morphological analyzer.
+    """
+    slots = [Slot("gram", (gram,)) for gram in dict.fromkeys(character_grams(folded(query)))]
+    candidates = []
+    for pointer, entry in entries.items():
+        counts = Counter(character_grams(folded("\n".join(_strings(rules.searched(entry))))))
+        candidates.append(
+            Candidate(pointer, None, impacts_in_chunk(counts, counts.total(), average=TableCut().chunk_size))
+        )
+    frequencies = Frequencies(len(candidates), Counter(gram for each in candidates for gram in each.impacts))
+    words = word_matches(slots, frequencies, candidates)
+    best = sorted((each for each in words if words[each].share), key=lambda each: -words[each].share)
+    return best[:_MOST_FOUND]
