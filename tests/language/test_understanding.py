@@ -126,8 +126,7 @@ def test_the_words_of_a_question_are_looked_up_in_any_language() -> None:
     }
     compound = lexicon_lookup("三角州", MATHEMATICS)
     assert "サンカクシュウ" in compound.readings
-    assert compound.words.items() >= {"三角": "", "州": "", "#prism": ""}.items()
-    assert "#pythagorean-theorem" in lexicon_lookup("pythagorian theorem", MATHEMATICS).words
+    assert compound.words.items() >= {"三角": "", "州": ""}.items()
 
 
 @pytest.mark.parametrize("query", ["x squared to the UK", "Who leads the WHO?", "what is a u.s. tax", "二乗の和"])

@@ -17,8 +17,6 @@ from sakuin.language.vocabulary_files import vocabulary_text
 LONGEST_PHRASE = 8  # words with spaces between them
 # Katakana of a concept that is found by its reading alone; shorter readings have too many homophones.
 SHORTEST_READING = 4
-# Characters of a spelling that is recognized with one wrong kanji.
-SHORTEST_SPELLING, LONGEST_SPELLING = 3, 10
 _SECTIONS = ("concepts", "words", "notation")
 _DIGIT = re.compile(f"[{''.join(DIGITS)}]")
 LATIN_WORD = re.compile(r"[a-zà-ɏ]+(?:'[a-zà-ɏ]*)?")
@@ -109,17 +107,6 @@ class Vocabulary:
         return concepts
 
     @cached_property
-    def wildcards(self) -> Mapping[str, str]:
-        """The Japanese spellings by what they leave without one of their kanji, with NUL in its place."""
-        patterns: dict[str, str] = {}
-        for spelling in self.japanese_spellings:
-            if SHORTEST_SPELLING <= len(spelling) <= LONGEST_SPELLING:
-                for place, sign in enumerate(spelling):
-                    if "一" <= sign <= "鿿":
-                        patterns.setdefault(f"{spelling[:place]}\0{spelling[place + 1 :]}", spelling)
-        return patterns
-
-    @cached_property
     def _spellings(self) -> _Spellings:
         japanese: dict[str, tuple[Concept, ...]] = {}
         english: dict[str, tuple[Concept, ...]] = {}
@@ -155,12 +142,6 @@ class Vocabulary:
             if len(reading) >= SHORTEST_READING and _KANA_ONLY.fullmatch(reading):
                 readings.setdefault(reading, (spelling, self.japanese_spellings[spelling]))
         return readings
-
-    @cached_property
-    def latin_phrases(self) -> Mapping[tuple[str, ...], Concept]:
-        """The spellings of several words in Latin letters, without plurals, with their concept."""
-        several = {phrase: concepts[0] for phrase, concepts in self._spellings.english.items() if " " in phrase}
-        return {tuple(phrase.split()): concept for phrase, concept in several.items()}
 
     def _spans(self, text: str) -> Iterator[tuple[int, int, tuple[Concept, ...]]]:
         if not self.concepts:

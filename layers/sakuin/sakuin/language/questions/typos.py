@@ -9,15 +9,13 @@ from itertools import accumulate
 from typing import NamedTuple
 
 from sakuin.language.analysis import analyze_canonical
-from sakuin.language.letters import stem
 from sakuin.language.model import LexiconEntries
 from sakuin.language.morphemes import Morpheme
-from sakuin.language.numerals import DIGITS
 from sakuin.language.questions.draft import Replacement
 from sakuin.language.questions.function_words import is_english_word
 from sakuin.language.questions.kana import kana_word_candidates
 from sakuin.language.readings import SPELLED_WORD
-from sakuin.language.vocabulary import LATIN_WORD, LONGEST_SPELLING, Concept, Vocabulary, longest_mentions
+from sakuin.language.vocabulary import Concept, Vocabulary, longest_mentions
 
 LONGEST_COMPOUND = 8  # morphemes
 LONGEST_READING = 24  # kana
@@ -26,8 +24,6 @@ SHORTEST_READING = 3
 # Shorter words of a script with spaces have too many neighbours.
 SHORTEST_SPELLED = 5
 _ALIKE = 0.8  # one wrong letter of five
-# Characters after a number: 三次, 四角, 二乗.
-_COUNTERS = "次乗元倍角辺点項桁回個組番人枚"
 
 
 class _Piece(NamedTuple):
@@ -40,9 +36,8 @@ class _Piece(NamedTuple):
 def possible_typos(text: str, lexicon: LexiconEntries, vocabulary: Vocabulary) -> list[Replacement]:
     """Returns the typos in a canonical question, without overlaps. What the index or the vocabulary knows is no typo.
 
-    In order of precedence: compounds with the reading of another word of the index or the vocabulary (判別指揮),
-    spellings of the vocabulary with one wrong kanji (余事像), words one or two edits from a word of the index. What is
-    meant is always a word or a concept of the index.
+    In order of precedence: compounds with the reading of another word of the index or the vocabulary (判別指揮), words
+    one or two edits from a word of the index. What is meant is always a word or a concept of the index.
     """
     right = [False] * len(text)
     for mention in longest_mentions(vocabulary.mentions(text)):
@@ -61,34 +56,10 @@ def possible_typos(text: str, lexicon: LexiconEntries, vocabulary: Vocabulary) -
 
 
 def possible_concepts(text: str, vocabulary: Vocabulary) -> Iterator[Concept]:
-    """Yields the concepts that a canonical question may mean instead of what it says."""
-    if not vocabulary.concepts:
-        return
-    for piece in _pieces(text):
+    """Yields the concepts that are read like a part of a canonical question."""
+    for piece in _pieces(text) if vocabulary.concepts else ():
         if found := vocabulary.with_reading(piece.reading):
             yield found[1]
-    for place in range(len(text)):
-        if _may_be_wrong(text, place) and (typo := _with_another_kanji(text, place, vocabulary)):
-            yield vocabulary.japanese_spellings[typo.meant]
-    for _, concept in _misspelled_phrases(text, vocabulary):
-        yield concept
-
-
-def _misspelled_phrases(text: str, vocabulary: Vocabulary) -> Iterator[tuple[Replacement, Concept]]:
-    """Yields the phrases of the vocabulary of which all words but one stand in the text, and that one with a typo.
-
-    One word alone is no evidence: friction is not a misspelled fraction.
-    """
-    words = [(stem(match[0]), match.span()) for match in LATIN_WORD.finditer(text)]
-    right = {word for word, _ in words}
-    for phrase, concept in vocabulary.latin_phrases.items() if len(words) > 1 else ():
-        if right.isdisjoint(phrase) or sum(word not in right for word in phrase) > 1:
-            continue
-        for first in range(len(words) - len(phrase) + 1):
-            pairs = zip(words[first:], phrase, strict=False)
-            changes = [(word, place, meant) for (word, place), meant in pairs if word != meant]
-            if len(changes) == 1 and _is_typo_of(changes[0][0], changes[0][2]):
-                yield Replacement(*changes[0][1], changes[0][2]), concept
 
 
 def _is_typo_of(word: str, meant: str) -> bool:
@@ -124,10 +95,6 @@ def _candidates(
             yield Replacement(piece.start, piece.end, meant)
         elif (named := vocabulary.with_reading(piece.reading)) and named[1].term in lexicon.known:
             yield Replacement(piece.start, piece.end, named[0])
-    for place in range(len(text)) if vocabulary.concepts else ():
-        typo = _with_another_kanji(text, place, vocabulary) if _may_be_wrong(text, place) else None
-        if typo and not right[place] and vocabulary.japanese_spellings[typo.meant].term in lexicon.known:
-            yield typo
     for start, word in kana_word_candidates(text):
         closest = next((form for form in lexicon.similar.get(word, ()) if form not in word), None)
         if closest and not _is_a_word(word) and not any(right[start : start + len(word)]):
@@ -138,10 +105,6 @@ def _candidates(
             continue
         if closest := next((form for form in lexicon.similar.get(word, ()) if _is_typo_of(word, form)), None):
             yield Replacement(start, start + len(word), closest)
-    for typo, concept in _misspelled_phrases(text, vocabulary):
-        word = text[typo.start : typo.end]
-        if concept.term in lexicon.known and word not in lexicon.known and not _is_a_word(word):
-            yield typo
 
 
 def _is_a_word(text: str) -> bool:
@@ -174,33 +137,6 @@ def _pieces(text: str) -> Iterator[_Piece]:
                     break
                 if line[last].terms and any(has_kanji[first : last + 1]):
                     yield _Piece(starts[first], starts[last + 1], reading, last - first + 1)
-
-
-def _with_another_kanji(text: str, place: int, vocabulary: Vocabulary) -> Replacement | None:
-    """Returns the longest spelling of the vocabulary that differs from the text only by the kanji at `place`."""
-    patterns = vocabulary.wildcards
-    for size in range(min(LONGEST_SPELLING, len(text)), 2, -1):
-        for start in range(max(0, place - size + 1), min(place, len(text) - size) + 1):
-            end = start + size
-            correction = patterns.get(f"{text[start:place]}\0{text[place + 1 : end]}")
-            if correction and not _continues(text, start) and not _continues(text, end):
-                return Replacement(start, end, correction)
-    return None
-
-
-def _continues(text: str, at: int) -> bool:
-    """Returns whether a kanji compound continues across this position."""
-    return 0 < at < len(text) and _is_ideograph(text[at - 1]) and _is_ideograph(text[at])
-
-
-def _may_be_wrong(text: str, at: int) -> bool:
-    sign, before, after = text[at], text[at - 1 : at], text[at + 1 : at + 2]
-    if not _is_ideograph(sign):
-        return False
-    # Numbers are right: 三次関数 is a typo of neither 二次関数 nor 三角関数.
-    is_of_number = sign in DIGITS or (before in DIGITS and sign in _COUNTERS)
-    beside_kanji = any(_is_ideograph(beside) or beside.isdigit() for beside in (before, after) if beside)
-    return not is_of_number and beside_kanji
 
 
 def _is_ideograph(sign: str) -> bool:
