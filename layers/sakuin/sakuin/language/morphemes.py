@@ -5,7 +5,6 @@ import unicodedata
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from itertools import pairwise
 from threading import Lock
 from typing import Literal
 
@@ -23,21 +22,7 @@ _SIGNS = {"補助記号", "空白", "記号"}
 LONGEST_TERM = 39  # bytes of UTF-8
 # The time for a run of digits grows with the square of its length.
 _PIECE = 2_000
-# Readings that depend on the next morpheme, which split mode A ignores. An empty one is that of the dictionary.
-_READ_TOGETHER_LIST = """
-三角+形=+ケイ 四角+形=+ケイ 五角+形=+ケイ 六角+形=+ケイ 多角+形=+ケイ 角+形=+ケイ 正方+形=+ケイ 長方+形=+ケイ
-平方+根=+コン 立方+根=+コン 乗+根=+コン 中+点=チュウ+テン 角+柱=カク+チュウ 扇+形=オウギ+ガタ 底+の=テイ+ノ
-角+の=カク+ノ 球+の=キュウ+ノ 和+積=ワ+セキ 角+が=カク+ガ 角+を=カク+ヲ 角+と=カク+ト 角+すい=カク+スイ
-側+面積=ソク+ 母+集団=ボ+ 空+集合=クウ+ 傍+心=ボウ+シン 陰+関数=イン+ n+乗=エヌ+ジョウ 極+座標=キョク+
-極+形式=キョク+ 極+方程=キョク+ 四+分=シ+ブン 四+分位=シ+ 箱+ひげ=ハコ+ 4+分=シ+ブン はずれ+値=+チ 箱+髭=ハコ+
-接+線=セッ+セン
-"""
-_READ_TOGETHER = {
-    tuple(words.split("+")): [reading or None for reading in readings.split("+")]
-    for words, readings in (pair.split("=") for pair in _READ_TOGETHER_LIST.split())
-}
 _VERSION = re.compile(r"\d\.\d+\.\d")
-_TOGETHER = re.compile("|".join(first + second for first, second in _READ_TOGETHER))
 # What is read of a word: less than all that the dictionary has.
 _FIELDS: set[Literal["pos", "normalized_form", "reading_form"]] = {"pos", "normalized_form", "reading_form"}
 _MOST_KNOWN = 20_000  # words, about 10 MB
@@ -98,8 +83,6 @@ class _Analyzer:
             read = self._known
             tokens = self._tokenizer.tokenize(line, out=self._tokens)
             morphemes_of_line = [read.get((item.word_id(), item.surface())) or self._read(item) for item in tokens]
-        if _TOGETHER.search(line):
-            _read_together(morphemes_of_line)
         if _VERSION.search(line):
             _name_versions(morphemes_of_line)
         return morphemes_of_line
@@ -111,12 +94,6 @@ class _Analyzer:
         morpheme = _morpheme(surface, item.normalized_form(), item.reading_form(), part, kind, is_unknown=item.is_oov())
         self._known[item.word_id(), surface] = morpheme
         return morpheme
-
-
-def _read_together(line: list[Morpheme]) -> None:
-    for at, (first, second) in enumerate(pairwise(line)):
-        for place, reading in enumerate(_READ_TOGETHER.get((first.surface, second.surface), ()), at):
-            line[place] = replace(line[place], reading=reading or line[place].reading)
 
 
 def _name_versions(line: list[Morpheme]) -> None:
