@@ -12,7 +12,6 @@ from botocore.exceptions import ClientError, ConnectTimeoutError, ReadTimeoutErr
 from sakuin.errors import Misconfigured, NotFound, OverLimit, SakuinError, Unavailable
 from sakuin.explain.ask_mcp import EXPLANATION, AskMcp, ExplanationAsked, answer_event
 from sakuin.explain.explain import ExplainKnowledge
-from sakuin.explain.explanation import hit_of
 from sakuin.http.app import rest_api
 from sakuin.knowledge.search import SearchedPages, SearchKnowledge
 from sakuin.mcp.admission import Allow
@@ -83,11 +82,6 @@ def test_the_results_are_those_that_an_agent_gets(world: World) -> None:
     ]
     assert [hit["rank"] for hit in said["results"]] == [1, 2, 3]
     assert (said["refused"], said["threshold"]) == (False, LEAST_SIMILARITY)
-
-
-def test_a_member_of_a_later_version_is_left_out(world: World) -> None:
-    best = explained(world, "公式")["results"][0]
-    assert hit_of({**best, "from_a_later_version": 1}).matched == ("公式",)
 
 
 def test_an_expected_chunk_is_explained_at_any_rank(world: World) -> None:

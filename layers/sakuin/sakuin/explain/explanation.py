@@ -72,13 +72,6 @@ class SearchExplanation:
         return {"query": understood.pop("query"), "understood": understood, **fields}
 
 
-def hit_of(fields: Mapping[str, Any]) -> ExplainedHit:
-    """Returns a hit from its JSON. Unknown members of a later version are ignored."""
-    members = {name: fields[name] for name in ExplainedHit.__slots__ if name in fields}
-    lists = {name: tuple(fields.get(name) or ()) for name in ("matched", "missing")}
-    return ExplainedHit(**{**members, **lists})
-
-
 def outside(chunk: StoredChunk, filters: Filters, say: Texts) -> str | None:
     """Returns which filter excludes the chunk, None if none does."""
     wanted: Mapping[str, str | None] = {
