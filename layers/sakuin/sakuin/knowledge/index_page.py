@@ -137,7 +137,8 @@ class IndexPage:
         learns = self.learns(page.key, page.material, content)
         version = self._others(record.index_versions).get(page.index_version or "", self._live(record.index_versions))
         has_rows = any(each.store == "turbopuffer" for each in (self.version, *_pages(record.index_versions)))
-        words = {} if has_rows or record.fingerprint != fingerprint else record.words
+        is_same = (record.fingerprint, record.language) == (fingerprint, content.language)
+        words = record.words if is_same and not has_rows else {}
         chunks, texts = chunks_of_page(page.material, content, learns.learns, self.version.vocabulary, words)
         vectors, embedded = self._vectors(version, record, chunks, texts, stores_all=has_rows)
         indexed = [IndexedChunk(one.anchor, one.learns.items, one.learns.given) for one in chunks]
@@ -252,7 +253,7 @@ def chunks_of_page(
         passages = embedded_passages(explanation.text[:EMBEDDED_LENGTH], title=title, learns=with_learns)
         texts |= passages
         number, *hashes = known.get(explanation.anchor, (None,))
-        same = hashes == [text_hash(explanation.content), next(iter(passages)), page.language]
+        same = hashes == [text_hash(explanation.content), next(iter(passages))]
         words = _NO_WORDS if same else _words(page, explanation, items, vocabulary)
         chunk = _chunk(material, page, explanation, items, tuple(passages), words)
         chunks.append(replace(chunk, words_row=number if same else None))

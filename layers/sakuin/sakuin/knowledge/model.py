@@ -371,9 +371,9 @@ class LibraryCounts:
 class PageRecord:
     """What a worker knows of a page before it changes it, and the index versions of the deployment.
 
-    `words` has the row of words, the `content_hash`, the first of `text_hashes` and the language by anchor, if this
-    version's index wrote them. The other fields are those of `MaterialState`; of an unknown page, those of a deleted
-    one.
+    `words` has the row of words, the `content_hash` and the first of `text_hashes` by anchor, if this version's index
+    wrote them; `language` is that of all of them. The other fields are those of `MaterialState`; of an unknown page,
+    those of a deleted one.
     """
 
     index_versions: Sequence[StoredIndexVersion] = ()
@@ -384,11 +384,12 @@ class PageRecord:
     fingerprint: str | None = None
     page_hash: str | None = None
     words: Mapping[str, Sequence[Any]] = field(default_factory=dict)
+    language: str | None = None
 
     @classmethod
     def of(cls, record: Mapping[str, Any]) -> "PageRecord":
         """Returns the record that `page_record` in SQL gives."""
-        return cls(recorded_versions(record), **record["page"] or {})
+        return cls(recorded_versions(record), **record["page"] or {}, language=record["language"])
 
 
 @dataclass(frozen=True, slots=True)
