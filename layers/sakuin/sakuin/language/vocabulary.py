@@ -98,15 +98,6 @@ class Vocabulary:
         return self._readings.get(reading)
 
     @cached_property
-    def japanese_spellings(self) -> Mapping[str, Concept]:
-        """Every Japanese spelling in canonical form, with its concept."""
-        concepts: dict[str, Concept] = {}
-        for concept in self.concepts:
-            for spelling in concept.japanese:
-                concepts.setdefault(self.canonical(spelling), concept)
-        return concepts
-
-    @cached_property
     def _spellings(self) -> _Spellings:
         japanese: dict[str, tuple[Concept, ...]] = {}
         english: dict[str, tuple[Concept, ...]] = {}
@@ -134,13 +125,17 @@ class Vocabulary:
 
     @cached_property
     def _readings(self) -> dict[str, tuple[str, Concept]]:
+        concepts: dict[str, Concept] = {}
+        for concept in self.concepts:
+            for spelling in map(self.canonical, concept.japanese):
+                if len(spelling) > 1:
+                    concepts.setdefault(spelling, concept)
         readings: dict[str, tuple[str, Concept]] = {}
-        spellings = [one for one in self.japanese_spellings if len(one) > 1]
         # One call for all spellings: the overhead of a call to Sudachi is larger than the analysis.
-        for spelling, line in zip(spellings, morphemes("\n".join(spellings)), strict=True):
+        for (spelling, concept), line in zip(concepts.items(), morphemes("\n".join(concepts)), strict=True):
             reading = "".join(morpheme.reading for morpheme in line)
             if len(reading) >= SHORTEST_READING and _KANA_ONLY.fullmatch(reading):
-                readings.setdefault(reading, (spelling, self.japanese_spellings[spelling]))
+                readings.setdefault(reading, (spelling, concept))
         return readings
 
     def _spans(self, text: str) -> Iterator[tuple[int, int, tuple[Concept, ...]]]:
