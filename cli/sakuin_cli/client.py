@@ -1,7 +1,6 @@
 """A client of a deployment's REST API, with an admin key."""
 
 import json
-import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
@@ -20,7 +19,6 @@ _A_REQUEST, _LETTERS = 500, 100
 _QUESTIONS = ("anchors", "explain", "results")
 # Lambda accepts requests of 6 MB.
 REQUEST_BYTES = 4_000_000
-_ID = re.compile(r"[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
 _BOM = b"\xef\xbb\xbf"
 
 Item = TypeVar("Item")
@@ -46,8 +44,8 @@ class DeploymentClient:
 
         A request has `limit` of them.
         """
-        asked = _given(prefix=prefix, status=status, limit=limit)
-        for page in _pages(lambda after: self.call("GET", "materials", params=asked | _given(after=after))):
+        asked = given(prefix=prefix, status=status, limit=limit)
+        for page in pages_of(lambda after: self.call("GET", "materials", params=asked | given(after=after))):
             yield from page["materials"]
 
     def material(self, name: str) -> Record | None:
@@ -75,22 +73,17 @@ class DeploymentClient:
             found |= {name: list(map(_indexed_chunk, chunks)) for name, chunks in chunks_of.items()}
         return found
 
-    def file_tags(self) -> dict[str, str]:
-        """Returns the ETags of the library's files by key, of a key that pushes those in its folder."""
-        pages = _pages(lambda after: self.call("GET", "files", params=_given(after=after)))
-        return {key: tag for page in pages for key, tag in page["files"].items()}
-
     def findings(self, *, prefix: str, strict: bool, limit: int) -> Iterator[list[Finding]]:
         """Yields the findings about the materials that begin with `prefix`, those of `limit` materials at a time."""
-        asked = _given(prefix=prefix, strict=strict, limit=limit)
-        for page in _pages(lambda after: self.call("GET", "validation", params=asked | _given(after=after))):
+        asked = given(prefix=prefix, strict=strict, limit=limit)
+        for page in pages_of(lambda after: self.call("GET", "validation", params=asked | given(after=after))):
             yield [Finding(**item) for item in page["findings"]]
 
     def change_dead_letters(
         self, action: str, queue: str | None, *, ids: Sequence[str] | None = None, limit: int | None = None
     ) -> list[Record]:
         """Sends dead letters again (`send_again`) or deletes them (`discard`), those of `ids` or the first `limit`."""
-        asked = {"action": action, **_given(queue=queue, ids=ids and list(ids), limit=limit)}
+        asked = {"action": action, **given(queue=queue, ids=ids and list(ids), limit=limit)}
         return list(self.call("POST", "dead-letters", json=asked)["dead_letters"])
 
     def change_all_dead_letters(self, action: str, queue: str | None) -> list[Record]:
@@ -109,7 +102,9 @@ class DeploymentClient:
     def reconcile(self, kind: str, *, dry_run: bool) -> Iterator[list[Record]]:
         """Compares one part page by page and, unless `dry_run`, repairs it; yields the differences of each page."""
         asked = {"kind": kind, "dry_run": dry_run}
-        for page in _pages(lambda after: self.call("POST", "reconcile", json={**asked, "after": after}), cursor="next"):
+        for page in pages_of(
+            lambda after: self.call("POST", "reconcile", json={**asked, "after": after}), cursor="next"
+        ):
             yield page["differences"]
 
     # Questions
@@ -138,7 +133,7 @@ class DeploymentClient:
             )
         asked: dict[str, object] = {"query": query, "expected": expected, "top_k": top_k, "depth": depth}
         asked |= {"filters": dict(filters or {}), "legs": legs}
-        asked |= _given(index=index) | ({"tool": tool, "mcp_id": self.tools_mcp_id} if tool is not None else {})
+        asked |= given(index=index) | ({"tool": tool, "mcp_id": self.tools_mcp_id} if tool is not None else {})
         return self.call("POST", "explain", json=asked)
 
     # Tables
@@ -150,13 +145,13 @@ class DeploymentClient:
 
         A document that is too large for a request is uploaded to the bucket; it waits at most `seconds` for the import.
         """
-        given = {name: value for name, value in members.items() if value is not None}
+        sent = {name: value for name, value in members.items() if value is not None}
         if len(document) <= REQUEST_BYTES:
             # The document is sent unchanged: decoding and encoding it might change it.
-            head = json.dumps(given).removesuffix("}") + ("," if given else "") + '"data":'
+            head = json.dumps(sent).removesuffix("}") + ("," if sent else "") + '"data":'
             content = head.encode() + document.removeprefix(_BOM) + b"}"
             return self.call(method, *place, content=content, headers={"Content-Type": "application/json"})
-        announced = self.call("POST", *place, "uploads", json={**given, "size": len(document)})
+        announced = self.call("POST", *place, "uploads", json={**sent, "size": len(document)})
         self.upload(announced["upload"], document)
         table: Record = announced["table"]
         for _ in poll(seconds):
@@ -168,18 +163,6 @@ class DeploymentClient:
         if table["import_error"]:
             raise Invalid(f"The table {table['id']} was not imported: {table['import_error']}")
         return table
-
-    def id_of(self, kind: str, named: str, project_id: Callable[[], str]) -> str:
-        """Returns the id of a record of a project: of one that is `named` so, or `named`, if that is an id.
-
-        `kind` is the list in the API: tables, tools or mcps. Raises `Invalid` if several have the name.
-        """
-        if _ID.fullmatch(named):
-            return named
-        rows = [row for row in self.call("GET", "projects", project_id(), kind)[kind] if row["name"] == named]
-        if len(rows) > 1:
-            raise Invalid(f"{len(rows)} {kind} are named {named!r}. Name one by its id")
-        return str(rows[0]["id"]) if rows else named
 
     def upload(self, target: Record, body: bytes) -> str:
         """Uploads an announced document or file, and returns the id of its version."""
@@ -211,7 +194,7 @@ def _indexed_chunk(item: Mapping[str, Any]) -> IndexedChunk:
     return IndexedChunk(item["anchor"], tuple(item["learns"]), None if given is None else tuple(given))
 
 
-def _pages(ask: Callable[[str | None], Any], *, cursor: str = "next_cursor") -> Iterator[Any]:
+def pages_of(ask: Callable[[str | None], Any], *, cursor: str = "next_cursor") -> Iterator[Any]:
     """Yields the pages of a list. `ask` returns the page after the `cursor` of the one before."""
     page = ask(None)
     yield page
@@ -220,6 +203,6 @@ def _pages(ask: Callable[[str | None], Any], *, cursor: str = "next_cursor") -> 
         yield page
 
 
-def _given(**parameters: Any) -> dict[str, Any]:
+def given(**parameters: Any) -> dict[str, Any]:
     """Returns the parameters without None and empty lists."""
     return {name: value for name, value in parameters.items() if value is not None and value != []}

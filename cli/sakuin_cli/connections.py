@@ -1,12 +1,14 @@
 """A running command and its clients. Imports are inside the functions, so that `sakuin --help` loads none of them."""
 
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import typer
+from sakuin.errors import Invalid
 
 from sakuin_cli.terminal import Terminal
 
@@ -17,6 +19,7 @@ if TYPE_CHECKING:
     from sakuin_cli.settings import CommandSettings
     from sakuin_cli.site.library import LibraryFiles
 
+_ID = re.compile(r"[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
 _URL = "https://abcd.execute-api.ap-northeast-1.amazonaws.com"
 _KNOWLEDGE_TOOLS = ("search_knowledge", "get_chunk_by_id", "list_concepts", "list_materials", "read_page", "find_text")
 
@@ -74,7 +77,12 @@ class Command:
 
         Raises `Invalid` if several have the name, and `NotFound` if a dry run would find none.
         """
-        id = self.client.id_of(kind, name, lambda: self.settings.project_id(project))
+        id = name
+        if not _ID.fullmatch(name):
+            ids = [row["id"] for row in self.rows(kind, project)[1] if row["name"] == name]
+            if len(ids) > 1:
+                raise Invalid(f"{len(ids)} {kind} are named {name!r}. Name one by its id")
+            id = str(ids[0]) if ids else name
         if self.dry_run:
             self.client.call("GET", kind, id)
         return id

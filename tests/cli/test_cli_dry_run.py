@@ -40,7 +40,7 @@ DRY_RUNS = {
     "project new": ("project new other", 'POST /v1/projects {"name": "other"}'),
     "project rm": ("project rm customer", "DELETE /v1/projects/PROJECT"),
     "redrive": ("redrive --all --discard", "discard material"),
-    "index": ("index --drop abc", "DELETE /v1/index/abc"),
+    "index": ("index --activate next", 'POST /v1/index/activate {"index": "next", "force": false}'),
     "validate": ("validate --repair", "nothing was changed"),
     "erase": ("erase --folder docs --yes", "versions"),
 }
@@ -137,8 +137,8 @@ def test_a_dry_run_of_what_is_not_there_is_a_failure(
     library: tuple[Operator, dict[str, str]], settings: dict[str, str]
 ) -> None:
     operator, _ = library
-    for line in ("table rm gone", "tool rm gone", "endpoint rm gone", "keys rm 123456789abc", "project rm gone"):
-        assert operator.sakuin(*line.split(), "--dry-run", **settings).code == 1, line
+    for line in ("table rm", "tool rm", "endpoint rm", "keys rm", "project rm", "index --drop"):
+        assert operator.sakuin(*line.split(), "123456789abc", "--dry-run", **settings).code == 1, line
 
 
 @pytest.mark.parametrize("body", [None, {"dry_run": False}])

@@ -4,6 +4,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+from sakuin.errors import NotFound
 
 from sakuin_cli.connections import ChangingCommand
 from sakuin_cli.terminal import Terminal
@@ -36,6 +37,11 @@ def index(
     terminal = command.terminal
     if activate and drop:
         raise typer.BadParameter("--activate and --drop exclude each other", param_hint="--drop")
+    name = drop or activate or "next"
+    if command.dry_run and name != "next":
+        indexes = command.client.call("GET", "index")["indexes"]
+        if not any(one["fingerprint"].startswith(name) for one in indexes):
+            raise NotFound(f"There is no index version {name!r}. `sakuin index` shows all")
     if drop:
         deleted = command.send("DELETE", "index", drop)["fingerprint"]
         terminal.fields({"fingerprint": deleted, "dropped": True})

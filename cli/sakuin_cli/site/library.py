@@ -7,7 +7,7 @@ from hashlib import md5
 
 from sakuin.errors import Invalid, NotFound, Unavailable
 
-from sakuin_cli.client import DeploymentClient
+from sakuin_cli.client import DeploymentClient, given, pages_of
 from sakuin_cli.rest import Record
 from sakuin_cli.site.pages import content_of
 from sakuin_cli.site.uploads import Upload
@@ -36,7 +36,8 @@ class LibraryFiles:
 
     def etags(self) -> Mapping[str, str]:
         """Returns the ETag of each file by its key, in order."""
-        return self.client.file_tags()
+        pages = pages_of(lambda after: self.client.call("GET", "files", params=given(after=after)))
+        return {key: tag for page in pages for key, tag in page["files"].items()}
 
     def read(self, key: str) -> bytes:
         """Returns a `learns.yml` or `synonyms.yml`."""

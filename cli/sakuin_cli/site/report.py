@@ -62,8 +62,8 @@ def push_document(
     }
 
 
-def plan_document(plan: Plan, library: "LibraryFiles") -> Document:
-    """Returns what a push would do."""
+def plan_document(plan: Plan, library: "LibraryFiles", description: str | None) -> Document:
+    """Returns what a push would do; `description` is what it would say of the folder."""
     pages: list[Document] = []
     failed = [_failed(one, plan.uploads.clash_reason(one)) for one in plan.uploads.clashes]
     failed += [_failed(one, plan.refused[one.key]) for one in plan.uploads.files if one.key in plan.refused]
@@ -87,14 +87,13 @@ def plan_document(plan: Plan, library: "LibraryFiles") -> Document:
         "pages": pages,
         **_beside([{"path": one.path, "key": one.key, "state": plan.states[one.key]} for one in files]),
         "gone": list(plan.gone),
+        "description": description,
         "warnings": [*plan.warnings, *learns_warnings(plan, library, anchors)],
     }
 
 
 def show_push(terminal: Terminal, document: Document) -> None:
     """Prints failures, each page or those without explanations, warnings, and the counts."""
-    from rich.text import Text
-
     pages, beside = document["pages"], (*document["learns_files"], *document["synonyms_files"])
     failures = (*document["failed"], *document["pending"])
     unfinished = {one["key"] for one in failures}
@@ -117,7 +116,7 @@ def show_push(terminal: Terminal, document: Document) -> None:
     if document["pending"]:
         parts.append(f"{len(document['pending'])} not finished yet")
     style = "bold red" if document["failed"] else "bold yellow" if document["pending"] else "bold"
-    terminal.out.print(Text(f"{', '.join(parts)}, in {document['seconds']:.1f} s", style))
+    terminal.print((f"{', '.join(parts)}, in {document['seconds']:.1f} s", style))
     if len(pages) + len(beside) > 1:
         # The first list may be out of sight.
         _show_failures(terminal, failures)
@@ -125,22 +124,22 @@ def show_push(terminal: Terminal, document: Document) -> None:
 
 def show_plan(terminal: Terminal, document: Document, *, deleting: bool) -> None:
     """Prints what a push would do."""
-    from rich.text import Text
-
     _show_failures(terminal, document["failed"])
     pages = document["pages"]
     for page in pages:
         count, name = len(page["explanations"]), f"{page['state']:<9}  {page['material']}"
         if _show_page(terminal, name, count, page, len(pages)):
             for one in page["explanations"]:
-                terminal.out.print(Text(f"{'':13}{one['type']:<10}  {one['id']}  {one['title']}", "dim"))
+                terminal.print((f"{'':13}{one['type']:<10}  {one['id']}  {one['title']}", "dim"))
     for one in (*document["learns_files"], *document["synonyms_files"]):
         terminal.line(" ", "", f"{one['state']:<9}  {one['key']}")
+    if document["description"] is not None:
+        terminal.line(" ", "", f"{'describe':<9}  {document['description']}")
     for key in document["gone"] if deleting else ():
         terminal.line("-", "red", f"{'delete':<9}  {key}")
     _show_notes(terminal, document)
     states = ", ".join(f"{sum(page['state'] == state for page in pages):,} {state}" for state in STATES)
-    terminal.out.print(Text(f"{counted(len(pages), 'page')}: {states}. Nothing was uploaded", "bold"))
+    terminal.print((f"{counted(len(pages), 'page')}: {states}. Nothing was uploaded", "bold"))
 
 
 def _reading(page: Page | str) -> Document:
@@ -200,4 +199,4 @@ def _show_notes(terminal: Terminal, document: Document) -> None:
     skipped = sorted(document["skipped_files"], key=lambda one: bool(one["reason"] == NOT_HTML))
     if skipped:
         names = [f"{one['path']} ({one['reason']})" for one in skipped]
-        terminal.out.print(f"skipped: {first_of(names, _SKIPPED)}")
+        terminal.print(f"skipped: {first_of(names, _SKIPPED)}")

@@ -71,8 +71,10 @@ def push(
     plan = pushing.plan(lose=yes)
     if not (plan.uploads.files or plan.uploads.clashes or whole):
         raise no_page_in(site.paths)
+    # A key that pushes writes pages, and no word about them.
+    description = site.description if command.settings.admin_key else None
     if command.dry_run:
-        document = plan_document(plan, pushing.library)
+        document = plan_document(plan, pushing.library, description)
         terminal.answer(document, lambda: show_plan(terminal, document, deleting=delete))
         raise typer.Exit(1 if document["failed"] else 0)
     if delete and plan.gone and not yes:
@@ -82,9 +84,8 @@ def push(
             f"Delete {counted(len(plan.gone), 'file')}?",
             "Add --yes to delete them, or leave --delete out",
         )
-    # A key that pushes writes pages, and no word about them.
-    if site.description is not None and command.settings.admin_key:
-        command.send("PUT", "descriptions", folder=site.prefix, description=site.description)
+    if description is not None:
+        command.send("PUT", "descriptions", folder=site.prefix, description=description)
     document = pushing.push(plan, began=began)
     _show(terminal, document, is_line=watch)
     _offer_description(command, site, plan)
