@@ -54,8 +54,8 @@ def record(file: Path, data: Path, pages: Sequence[Path], table: Path) -> None:
         _command(data, "push", str(folder), "--prefix", folder.name)
     made = json.loads(_command(data, "table", "put", str(table), "--name", table.stem, "--json"))
     words = ("--table", made["table_id"], "--json-path", "", "--name", "search_second", "--wait", "--json")
-    tool = json.loads(_command(data, "tool", "create", *words))["tool_id"]
-    endpoint = json.loads(_command(data, "mcp", "create", "--name", "answers", "--tool", tool, "--json"))
+    tool = json.loads(_command(data, "tool", "new", *words))["tool_id"]
+    endpoint = json.loads(_command(data, "endpoint", "new", "--name", "answers", "--tool", tool, "--json"))
     samples = stack.environment["SAKUIN_TOOLS_MCP_URL"].rpartition("/")[2]
     endpoints = {endpoint["mcp_id"]: endpoint["key"], samples: stack.environment["SAKUIN_TOOLS_API_KEY"]}
     answers = dict(_pages(stack))

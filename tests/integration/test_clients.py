@@ -58,9 +58,9 @@ def places(deployed: Deployed, tmp_path_factory: pytest.TempPathFactory) -> dict
     file.write_text(json.dumps({"articles": [{"content": TEXT}, {"content": OTHER}]}, ensure_ascii=False), "utf-8")
     table = deployed.printed("table", "put", str(file))["table_id"]
     asked = ("--table", table, "--json-path", "/articles", "--name", "find_articles", "--wait")
-    tool = deployed.printed("tool", "create", *asked)
+    tool = deployed.printed("tool", "new", *asked)
     assert tool["search_index"]["state"] == "ready"
-    made = deployed.printed("mcp", "create", "--name", "clients", "--tool", tool["tool_id"])
+    made = deployed.printed("endpoint", "new", "--name", "clients", "--tool", tool["tool_id"])
     knowledge = ["search_knowledge", "get_chunk_by_id", "list_concepts", "list_materials", "read_page", "find_text"]
     listed = ["find_articles"]
     question = {"query": "解の公式", "top_k": 2}

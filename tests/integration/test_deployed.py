@@ -226,8 +226,8 @@ def texts(result: dict[str, Any]) -> list[str]:
 
 def test_text_that_was_edited_away_is_never_seen_again(deployed: Deployed, tmp_path: Path) -> None:
     table = deployed.printed("table", "put", document_file(tmp_path, {"articles": [{"content": OLD}]}))["table_id"]
-    tool = deployed.printed("tool", "create", "--table", table, "--json-path", "", "--name", "edited", "--wait")
-    endpoint = deployed.printed("mcp", "create", "--name", "e", "--tool", tool["tool_id"])
+    tool = deployed.printed("tool", "new", "--table", table, "--json-path", "", "--name", "edited", "--wait")
+    endpoint = deployed.printed("endpoint", "new", "--name", "e", "--tool", tool["tool_id"])
     deployed.printed("table", "put", document_file(tmp_path, {"articles": [{"content": NEW}]}), "--id", table)
     eventually(
         "the new text", lambda: any("三平方" in text for text in texts(deployed.call_tool(endpoint, "edited", "定理")))
@@ -248,7 +248,7 @@ def test_a_table_beyond_the_limits_of_a_request_arrives_through_s3(deployed: Dep
     table = deployed.printed("table", "put", file)
     assert table["version"] == 1
     asked = ("--table", table["table_id"], "--json-path", "/articles", "--name", "big", "--wait")
-    tool = deployed.printed("tool", "create", *asked)
+    tool = deployed.printed("tool", "new", *asked)
     assert tool["search_index"]["nodes_count"] == 1
     deployed.printed("table", "rm", table["table_id"])
 

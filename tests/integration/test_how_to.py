@@ -170,7 +170,7 @@ def test_clients_are_connected(reader: Terminal) -> None:
 def test_keys_are_replaced(reader: Terminal, deployed: Deployed) -> None:
     secret, name = deployed.client("secretsmanager"), deployed.environment["SAKUIN_SECRET"] + "-search"
     before = secret.get_secret_value(SecretId=name)["SecretString"]
-    reader.known["MCP_ID"] = deployed.printed("mcp", "create", "--name", "rotated")["mcp_id"]
+    reader.known["MCP_ID"] = deployed.printed("endpoint", "new", "--name", "rotated")["mcp_id"]
     printed = dict(follow(reader, "rotation.md"))
     assert "removed" in printed["sakuin keys rm HASH"]
     assert json.loads(secret.get_secret_value(SecretId=name)["SecretString"]) == json.loads(before)
