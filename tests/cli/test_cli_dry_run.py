@@ -32,7 +32,10 @@ DRY_RUNS = {
     "tool new": ("tool new --table faq --json-path /0 --name other", '"table_id": "TABLE", "json_path": "/0"'),
     "tool change": ("tool change ask --disable --reindex", "POST /v1/tools/TOOL/reindex"),
     "tool rm": ("tool rm ask", "DELETE /v1/tools/TOOL"),
-    "endpoint new": ("endpoint new --name o --tool ask --filter plan=pro", '"tool_ids": ["TOOL"], "filter": {"plan": "pro"}'),
+    "endpoint new": (
+        "endpoint new --name o --tool ask --filter plan=pro",
+        '"tool_ids": ["TOOL"], "filter": {"plan": "pro"}',
+    ),
     "endpoint change": ("endpoint change tutor --without ask --new-key", "POST /v1/mcps/ENDPOINT/rotate"),
     "endpoint rm": ("endpoint rm tutor", "DELETE /v1/mcps/ENDPOINT"),
     "keys new": ("keys new --for admin", "add the hash of a new key to functions"),
