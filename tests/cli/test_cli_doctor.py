@@ -369,6 +369,12 @@ def test_what_is_wrong_inside_is_found(target: Target, changed: dict[str, Any], 
     assert (found.check, said in found.problem + found.advice) == (check, True)
 
 
+def test_a_vendor_that_hangs_is_found(target: Target) -> None:
+    with target.openai(wrongs=[None]):
+        (found,) = replace(inside(target), http=httpx2.Client(timeout=3))()
+    assert (found.check, found.problem) == ("embeddings", "OpenAI did not answer to the embedding of one word.")
+
+
 def test_inside_of_a_healthy_deployment_nothing_is_found(target: Target) -> None:
     assert inside(target)() == replace(inside(target), database_bytes=0)() == []
     # A model that has a prefix for questions gets it, or its endpoint refuses the word.
