@@ -152,6 +152,13 @@ def test_pages_are_listed_with_the_words_that_are_found_of_them(operator: Operat
     assert line in operator.sakuin("status", "--material", "tea").out
 
 
+def test_a_page_that_leads_to_another_is_listed_as_a_redirect(operator: Operator) -> None:
+    operator.deployment.put("moved.html", b'<meta http-equiv=refresh content="0; url=tea.html"><p>Redirecting...</p>')
+    (moved,) = operator.sakuin("list", "--json").document["materials"]
+    assert (moved["status"], moved["explanations"], moved["words"]["left_out"]) == ("ready", 0, {"redirect": 1})
+    assert "redirect" in operator.sakuin("list").out.splitlines()[1]
+
+
 def test_an_unknown_material_is_a_failure(operator: Operator) -> None:
     # Another material begins with the same letters.
     operator.deployment.put("junior/xy.html", a_page(FORMULA))

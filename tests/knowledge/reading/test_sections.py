@@ -8,6 +8,7 @@ from sakuin.errors import UnreadablePage
 from sakuin.knowledge.names import link
 from sakuin.knowledge.page import Explanation, Page, Words
 from sakuin.knowledge.reading.page_reader import read_page
+from sakuin.knowledge.validation import findings_of_page
 from sakuin.language.model import LONGEST_BODY
 
 SITES = Path(__file__).parent / "sites"
@@ -79,6 +80,25 @@ def test_the_text_around_an_admonition_and_an_inner_section_stays_with_its_headi
 )
 def test_headings_without_text_or_with_links_alone_are_no_explanations(part: str, titles: list[str]) -> None:
     assert [one.title for one in page(f"<main><h1 id=t>Tea</h1><p>Hot</p>{part}</main>").explanations] == titles
+
+
+@pytest.mark.parametrize("refresh", ["0; url=../guide/", "0;URL='/guide'", "1, url=https://example.org/guide"])
+def test_a_page_that_leads_to_another_at_once_has_no_section(refresh: str) -> None:
+    head = f'<title>Redirecting...</title><meta http-equiv="Refresh" content="{refresh}">'
+    for body, words in (("<p>Redirecting to <a href=../guide/>the guide</a>...</p>", 4), ("", 1)):
+        moved = page(f"<html><head>{head}</head><body>{body}</body></html>")
+        assert (moved.explanations, moved.words) == ((), Words(0, 0, {"redirect": words}))
+        assert [one.rule for one in findings_of_page("moved", moved, None)] == ["page-redirects"]
+
+
+@pytest.mark.parametrize("refresh", ["300", "5; url=/news", "0"])
+def test_a_page_that_people_can_read_before_it_reloads_keeps_its_sections(refresh: str) -> None:
+    assert found(page(f'<meta http-equiv=refresh content="{refresh}">{BODY}')) == found(page(BODY))
+
+
+def test_only_without_scripts_a_page_leads_elsewhere() -> None:
+    inert = '<noscript><meta http-equiv=refresh content="0; url=/plain"></noscript>'
+    assert found(page(inert + BODY)) == found(page(BODY))
 
 
 def test_a_template_of_a_theme_has_no_explanation() -> None:

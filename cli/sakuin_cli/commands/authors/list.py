@@ -23,7 +23,7 @@ def list_(command: Command, prefix: PrefixOption = "") -> None:
     names = ("material", "explanations") if as_json else ("page", "sections")
     rows = [
         {names[0]: one["material"], names[1]: one["chunks_count"], **_words(one["words"], as_json)}
-        | {"status": one["status"], "indexed_at": _moment(one["indexed_at"], as_json), "error": one["error"]}
+        | {"status": _status(one, as_json), "indexed_at": _moment(one["indexed_at"], as_json), "error": one["error"]}
         for one in found
     ]
     terminal.rows("materials", rows)
@@ -42,6 +42,11 @@ def _words(words: "Record | None", as_json: bool) -> "Record":
     shown = dict.fromkeys(("searched", "only_read", "left_out", "lost")) if words is None else words
     left_out = sum(words["left_out"].values()) if words else None
     return {name.replace("_", " "): number for name, number in {**shown, "left_out": left_out}.items()}
+
+
+def _status(one: "Record", as_json: bool) -> str:
+    is_redirect = not as_json and "redirect" in (one["words"] or {"left_out": ()})["left_out"]
+    return "redirect" if is_redirect else str(one["status"])
 
 
 def _moment(moment: str | None, as_json: bool) -> str | None:

@@ -105,7 +105,9 @@ def _not_indexed(material: str, page: Page, chunks: Iterable[IndexedChunk]) -> I
 def _sections(material: str, page: Page, chunks: Sequence[IndexedChunk]) -> Iterator[Finding]:
     """Yields what is particular to the sections of a page, and to a page without a semantic id."""
     sections = {explanation.anchor for explanation in page.explanations if explanation.is_section}
-    if page.by_headings and not page.explanations:
+    if "redirect" in page.words.left_out:
+        yield Finding("info", "page-redirects", material, None, coded("finding.redirects"))
+    elif page.by_headings and not page.explanations:
         yield Finding("warning", "nothing-indexed", material, None, coded("finding.nothing_indexed"))
     elif page.by_headings:
         yield Finding("info", "page-by-headings", material, None, coded("finding.by_headings"))

@@ -40,6 +40,9 @@ LONGEST_LABEL, MOST_PREREQUISITES, LONGEST_LANGUAGE = 500, 100, 35
 
 SITE_SUFFIX = re.compile(r"\s+[-–—|｜:：·»]\s+(?:(?!\s[-–—|｜:：·»]\s).)+$|\s*[|｜]\s*[^|｜]+$")
 LIST_SEPARATOR = re.compile(r"[,、，;；\n]")
+# Leads on before anybody can read the page.
+REDIRECT = re.compile(r"\s*[01](?:\.\d*)?\s*[;,]?\s*url\s*=", re.IGNORECASE)
+REFRESH = re.compile(r"<meta\s[^>]*http-equiv=[\"']?refresh\b", re.IGNORECASE)
 
 
 @contextmanager
@@ -84,9 +87,13 @@ def read_page(
     outline = Outline(elements, page_steps[0].tag, lead, base).read(content[1:])
     regions = {each.anchor: outline.regions[id(each.element)] for each in elements}
     added = add_small_sections(elements, regions)
+    # Where a script leads on, the element is in `noscript`.
+    is_empty = not any(step.text.strip() for step in page_steps)
+    is_redirect = any(map(_is_redirect, tags)) or (is_empty and REFRESH.search(text) is not None)
     dropped: defaultdict[str | None, list[AnchoredElement]] = defaultdict(list)
     for element in (element for element in elements if element.anchor not in added):
         reason = "template" if TEMPLATE.match(text) else _left_out(element, regions[element.anchor], settings)
+        reason = "redirect" if is_redirect and not element.is_authored else reason
         dropped[reason].append(element)
     explained = dropped.pop(None, [])
     if len(explained) > most_explanations:
@@ -99,6 +106,10 @@ def read_page(
     headings = outline.page_titles
     title = next((each for each in headings if each in written or len(headings) == 1 or not written), written)
     title = without_numbering(title, counting)
+    words = books(tags, page_steps, content, left_out, regions, dropped, explanations, title)
+    if is_redirect:
+        # One without a word is known by it, too.
+        words = replace(words, left_out={"redirect": 1, **words.left_out})
     return Page(
         title=title,
         explanations=explanations,
@@ -113,7 +124,7 @@ def read_page(
         places=places,
         unanchored_headings=() if authored else unanchored_headings(explained, explanations),
         problems=settings.problems,
-        words=books(tags, page_steps, content, left_out, regions, dropped, explanations, title),
+        words=words,
     )
 
 
@@ -205,6 +216,12 @@ def _meta(tags: Sequence[Tag]) -> tuple[dict[str, str], dict[str, str]]:
         if value := one_line(attribute(tag, "content")):
             (own if name.startswith("sakuin:") else general).setdefault(name.removeprefix("sakuin:"), value)
     return general | own, own
+
+
+def _is_redirect(tag: Tag) -> bool:
+    """Returns whether an element is what generators write into the page of a former address."""
+    is_refresh = tag.name == "meta" and attribute(tag, "http-equiv").strip().lower() == "refresh"
+    return is_refresh and REDIRECT.match(attribute(tag, "content")) is not None
 
 
 def _label(text: str | None) -> str | None:
