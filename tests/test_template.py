@@ -312,7 +312,7 @@ def test_only_the_api_and_the_mcp_function_are_reached_over_http() -> None:
         "POST /v1/feedback",
         "ANY /v1/mcps/{mcp_id}/tools/{tool_id}/search",
     }
-    assert routes == {"ANY /mcp", "ANY /mcp/{mcp_id}", "ANY /public/mcp", "$default"} | searches
+    assert routes == {"ANY /mcp", "ANY /mcp/{mcp_id}", "ANY /public/{proxy+}", "$default"} | searches
 
 
 def test_the_public_library_is_a_route_with_a_throttle_of_its_own_and_off_by_default() -> None:

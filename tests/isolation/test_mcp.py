@@ -33,6 +33,7 @@ def test_the_library_is_not_public_by_default(stack: Stack, owner: Tenant) -> No
     message = {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}
     for bearer in (None, stack.knowledge_key, stack.admin_key, owner.key, owner.token):
         assert stack.ask("POST", "/public/mcp", message, bearer=bearer).status == 404
+        assert stack.ask("POST", "/public/v1/search", {"query": "x"}, bearer=bearer).status == 404
 
 
 # What a key or a user opens of the library (no ids) or of an endpoint: over MCP and over REST.

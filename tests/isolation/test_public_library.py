@@ -49,13 +49,16 @@ def test_everybody_reads_the_library_and_nothing_of_a_project(public: Stack, ten
         assert [tool["name"] for tool in tools] == TOOLS
         refused = ask(public, "tools/call", bearer, name=tenant.tool, arguments={"query": tenant.words})
         assert refused.json["error"]["message"] == f"Unknown tool: {tenant.tool}"
+    answer = public.ask("POST", "/public/v1/search", {"query": "解の公式"}, bearer=None)
+    assert (answer.status, answer.json["query"]) == (200, "解の公式")
     assert public.sql.execute("select count(*) from key_use").fetchone() == (0,)
 
 
 def test_without_a_key_everything_else_stays_closed(public: Stack, tenant: Tenant) -> None:
     for path in ("/mcp", f"/mcp/{tenant.ids['mcp_id']}"):
         assert ask(public, "tools/list", None, path).status == 401
-    for path in (f"{PATH}/{tenant.ids['mcp_id']}", "/public/mcpx"):
+    assert public.ask("POST", "/v1/search", {"query": "解の公式"}, bearer=None).status == 401
+    for path in (f"{PATH}/{tenant.ids['mcp_id']}", "/public/mcpx", "/public/v1/read"):
         assert ask(public, "tools/list", None, path).status == 404
     for method in ("GET", "DELETE"):
         answer = public.ask(method, PATH, bearer=None)
@@ -74,6 +77,7 @@ def test_a_flood_takes_nothing_from_those_who_have_a_key(public: Stack, tenant: 
     assert [answer.status for answer in flood] == [200] * PER_MINUTE + [429] * (30 - PER_MINUTE)
     assert "public_queries_per_minute" in flood[-1].json["error"]["message"]
     assert 0 < int(flood[-1].headers["retry-after"]) <= 60
+    assert public.ask("POST", "/public/v1/search", {"query": "解の公式"}, bearer=None).status == 429
     # The minute of a key is whole.
     answers = [searched("/mcp", public.knowledge_key) for _ in range(PER_MINUTE)]
     assert [answer.status for answer in answers] == [200] * PER_MINUTE

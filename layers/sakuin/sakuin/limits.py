@@ -52,10 +52,10 @@ class Limits:
     )
     queries_per_minute: int = _limit(1_200, "tool calls in a minute by a key of `/mcp` or of a project; 0: no limit")
     public_queries_per_minute: int = _limit(
-        120, "tool calls in a minute by all callers of `/public/mcp` together; 0: no limit but the gateway's"
+        120, "tool calls in a minute by all callers without a key together; 0: no limit but the gateway's"
     )
     public_daily_tokens: int = _limit(
-        5_000_000, "tokens of questions to `/public/mcp` that are embedded in a day (UTC); 0: no limit"
+        5_000_000, "tokens of questions without a key that are embedded in a day (UTC); 0: no limit"
     )
     embedding_daily_tokens: int = _limit(200_000_000, "tokens embedded in a day (UTC) for all projects; 0: no limit")
     learns_daily_tokens: int = _limit(

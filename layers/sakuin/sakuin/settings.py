@@ -80,7 +80,7 @@ class Settings:
     the language model that writes `learns`, empty for none; an address of its own is `learns_base_url`.
     `knowledge_store`: where explanations are searched. `table_cut`: the size of the chunks of Tables.
     `vocabulary` is the name of the vocabulary of pages, empty for none.
-    `public_library`: `/public/mcp` answers without a key. `library_for_users`: every user of Supabase Auth may search
+    `public_library`: below `/public` no key is needed. `library_for_users`: every user of Supabase Auth may search
     at `/mcp`. `chatgpt_tools`: the tools that ChatGPT's connectors expect are wanted; `feedback_tool`: that with which
     agents say whether a result answered. `record_refused_questions`: questions without a good match are kept for some
     days. `api_url` is the address that agents use; empty: the domain of the gateway's API.

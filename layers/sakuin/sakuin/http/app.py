@@ -67,7 +67,6 @@ def get_metadata(request: Request, services: Services, path: str) -> JSONRespons
 # The gateway takes no route that ends with a slash, so these requests arrive here and not at the function `mcp`.
 @open_router.api_route("/mcp/", methods=["GET", "POST", "DELETE"], include_in_schema=False)
 @open_router.api_route("/mcp/{mcp_id}/", methods=["GET", "POST", "DELETE"], include_in_schema=False)
-@open_router.api_route("/public/mcp/", methods=["GET", "POST", "DELETE"], include_in_schema=False)
 def send_to_endpoint(request: Request) -> RedirectResponse:
     """Sends a caller to the same address without its slash, with the same method and body (RFC 9110, 308)."""
     return RedirectResponse(request.url.path.rstrip("/"), status_code=308)

@@ -77,7 +77,7 @@ def mcp_app(
     paths = [(f"{path}{end}", endpoint) for path, endpoint in endpoints.items() for end in ("", "/")]
     routes = [Route(path, endpoint, methods=["POST"]) for path, endpoint in paths]
     app = Starlette(
-        routes=[*routes, *rest_routes(admission, knowledge, search_tools)],
+        routes=[*routes, *rest_routes(admission, knowledge, public_tools, search_tools)],
         middleware=[
             Middleware(_Origins, allowed=allowed_origins),
             Middleware(

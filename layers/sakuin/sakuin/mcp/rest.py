@@ -29,32 +29,43 @@ _TOOLS = {
     "/v1/feedback": "give_feedback",
 }
 _TOOL_SEARCH = "/v1/mcps/{mcp_id}/tools/{tool_id}/search"
+_PUBLIC_SEARCH = "/public/v1/search"
 
+# Finds the caller of a request.
+Find = Callable[[Request], Caller]
 # Answers the arguments of a caller; the request has the parameters of the path.
 Search = Callable[[Request, Caller, dict[str, Any]], Answer]
 
 
-def rest_routes(admission: Admission, knowledge: KnowledgeTools, search_tools: SearchTools) -> Iterator[Route]:
-    """Yields the routes, with the keys and the rate limits of MCP."""
+def rest_routes(
+    admission: Admission, knowledge: KnowledgeTools, public: KnowledgeTools, search_tools: SearchTools
+) -> Iterator[Route]:
+    """Yields the routes, with the keys and the rate limits of MCP. `public` answer callers without a key."""
 
-    def ask_library(tool: str, _request: Request, caller: Caller, arguments: dict[str, Any]) -> Answer:
-        return knowledge.within(caller.folder).answer(tool, arguments)
+    def of_key(request: Request) -> Caller:
+        return admission.caller(request.headers, request.path_params.get("mcp_id"))
+
+    def ask_library(
+        tools: KnowledgeTools, tool: str, _request: Request, caller: Caller, arguments: dict[str, Any]
+    ) -> Answer:
+        return tools.within(caller.folder).answer(tool, arguments)
 
     def ask_tool(request: Request, caller: Caller, arguments: dict[str, Any]) -> Answer:
         return search_tools.search(caller.search_endpoint, request.path_params["tool_id"], arguments)
 
     for path, tool in _TOOLS.items():
-        yield Route(path, _endpoint(admission, partial(ask_library, tool)), methods=["POST"])
-    yield Route(_TOOL_SEARCH, _endpoint(admission, ask_tool), methods=["POST"])
+        yield Route(path, _endpoint(admission, of_key, partial(ask_library, knowledge, tool)), methods=["POST"])
+    yield Route(_TOOL_SEARCH, _endpoint(admission, of_key, ask_tool), methods=["POST"])
+    search = partial(ask_library, public, _TOOLS["/v1/search"])
+    yield Route(_PUBLIC_SEARCH, _endpoint(admission, lambda _: admission.public_caller(), search), methods=["POST"])
 
 
-def _endpoint(admission: Admission, search: Search) -> Callable[[Request], Any]:
+def _endpoint(admission: Admission, find: Find, search: Search) -> Callable[[Request], Any]:
     async def endpoint(request: Request) -> Response:
         body = await read_body(request.receive, max_bytes=admission.longest_body)
 
         def answer() -> bytes:
-            admitted = admission.caller(request.headers, request.path_params.get("mcp_id"))
-            caller = admission.enter(admitted, body)
+            caller = admission.enter(find(request), body)
             admission.take(caller, 1)
             arguments = parsed_json(body or b"")
             admission.take(caller, questions_in(arguments) - 1)
