@@ -69,7 +69,7 @@ def test_every_document_can_be_reached_from_the_readme() -> None:
     assert {document for document in DOCUMENTS if "docs" in document.parts} <= reached
 
 
-COST = (Path(__file__).parents[1] / "docs" / "reference" / "cost.md").read_text("utf-8")
+COST = "\n".join((ROOT / "docs" / name / "cost.md").read_text("utf-8") for name in ("measurements", "reference"))
 # A line of a table: its first cell, and the others, of which the first are numbers.
 ROWS = re.findall(r"^\| ([^|\n]+?) \| (.+) \|$", COST, re.MULTILINE)
 
@@ -371,6 +371,13 @@ def test_the_front_page_shows_the_measured_quality_and_the_computed_cost() -> No
     picture = (ROOT / "docs/images/quality.svg").read_text("utf-8")
     bars = re.findall(r'data-collection="(.*?)".*?>(0\.\d+)<.*?>(0\.\d+)<', picture)
     assert bars == [(name, f"0{one}", f"0{other}") for name, one, other in zip(names, right, best, strict=True)]
-    (idle,) = rows_of("A library of pages")["A month"][:1]
+    months = {
+        kind: rows_of(heading)["A month"] for kind, heading in (("pages", "A library of pages"), ("Tables", "Tables"))
+    }
+    shown = rows_of("In one table")
+    assert {kind: shown[f"A month, {kind}"] for kind in months} == {
+        kind: [round(usd) for usd in month] for kind, month in months.items()
+    }
+    (idle,) = months["pages"][:1]
     for page, words in (("README.md", f"from ${idle:.0f} a month idle"), ("README.ja.md", f"{idle:.0f}ドルから")):
         assert words in (ROOT / page).read_text("utf-8")

@@ -29,7 +29,7 @@ from tests.wiring import test_limits_from_outside
 
 ROW = re.compile(r"^\| (?P<what>[^|]+) \| (?P<limit>[\d,]+) \| (?P<member>[^|]*)\| (?P<beyond>[^|]+) \|$", re.MULTILINE)
 ROWS = list(ROW.finditer((ROOT / "docs" / "reference" / "limits.md").read_text(encoding="utf-8")))
-COST = (ROOT / "docs" / "reference" / "cost.md").read_text(encoding="utf-8")
+COST = (ROOT / "docs" / "measurements" / "cost.md").read_text(encoding="utf-8")
 FIGURES = dict(re.findall(r"^\| `(\w+)` \| ([\d,]+) \| measured", COST, re.MULTILINE))
 MEMBER = re.compile(r"^`(\w+)`$")
 LIMITS = {member[1]: row["limit"] for row in ROWS if (member := MEMBER.match(row["member"].strip()))}

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import psycopg
 import pytest
+from bs4 import BeautifulSoup
 from sakuin_local.places import REPOSITORY
 from sakuin_local.supabase.database import Database
 
@@ -49,10 +50,22 @@ def test_the_site_has_no_path_of_the_machine(site: Path) -> None:
     assert [file for file, text in texts.items() if str(REPOSITORY).encode() in text] == []
 
 
-def test_every_document_is_a_page_of_the_site(site: Path) -> None:
-    documents = (file.relative_to(REPOSITORY / "docs") for file in REPOSITORY.glob("docs/**/*.md"))
-    pages = {name.with_name("index.html") if name.stem == "README" else name.with_suffix(".html") for name in documents}
-    assert {name for name in pages if not (site / name).is_file()} == set()
+def test_the_site_has_at_most_35_000_words(site: Path) -> None:
+    articles = {file: BeautifulSoup(file.read_bytes(), "lxml").article for file in site.rglob("*.html")}
+    words = {file: len(article.get_text(" ").split()) for file, article in articles.items() if article}
+    assert len(words) > 20
+    assert sum(words.values()) <= 35_000, "Say each fact once, or leave the page to the repository (mkdocs.yml)"
+
+
+def test_what_the_site_lacks_is_linked_in_the_repository(site: Path) -> None:
+    page = BeautifulSoup((site / "index.html").read_bytes(), "lxml")
+    links = {str(link["href"]) for link in page.select("article a[href*='/blob/main/']")}
+    paths = {link.partition("/blob/main/")[2] for link in links}
+    assert {"docs/runbooks.md", "docs/decisions/README.md", "SECURITY.md"} <= paths
+    assert {path for path in paths if not (REPOSITORY / path).is_file()} == set()
+    decisions = [file for file in site.rglob("*.html") if {"decisions", "measurements"} & {*file.parts}]
+    assert decisions == []
+    assert "decisions/" not in (site / "search" / "search_index.json").read_text("utf-8").replace("blob/main/docs/", "")
 
 
 def test_ten_questions_about_sakuin_are_answered_from_its_own_documents(library: Library) -> None:
