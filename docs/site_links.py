@@ -1,5 +1,9 @@
-"""Hooks of MkDocs: generated references become pages of the site, and links to what it lacks lead to the repository."""
+"""Hooks of MkDocs: generated references become pages of the site, and links to what it lacks lead to the repository.
 
+With an address in `extra.search` the search box asks that deployment.
+"""
+
+import html
 import os
 import re
 from pathlib import Path
@@ -17,6 +21,19 @@ def on_files(files: Files, config: Any) -> Files:
     for page in sorted(GENERATED.glob("*.md")):
         files.append(File.generated(config, f"reference/{page.name}", content=page.read_text("utf-8")))
     return files
+
+
+def on_config(config: Any) -> Any:
+    if config.extra["search"]:
+        config.extra_javascript.append("site_search.js")
+    return config
+
+
+def on_post_page(output: str, page: Any, config: Any) -> str:
+    """Writes the address of the search into a page. The script comes from the site: no policy has to allow more."""
+    address = html.escape((config.extra["search"] or "").rstrip("/"))
+    meta = f'<meta name="sakuin-search" content="{address}">'
+    return output.replace("</head>", f"{meta}</head>", 1) if address else output
 
 
 def on_page_markdown(markdown: str, page: Any, config: Any, files: Files) -> str:

@@ -18,6 +18,8 @@ PAGES = (
     "how-to/documentation-sites",
     "how-to/search-over-rest",
 )
+# Pages that the golden questions of the site are about (docs/golden.jsonl), beside some of `PAGES`.
+GOLDEN_PAGES = ("reference/cost", "how-to/erase", "how-to/not-found", "how-to/embedding-model", "explanation/vendors")
 QUESTIONS = (
     ("How do I start Sakuin on my machine?", "tutorials/first-pages#1-start-sakuin"),
     ("How do I see why a page was not found?", "tutorials/first-pages#5-see-why"),
@@ -32,8 +34,8 @@ QUESTIONS = (
 )
 
 
-def build_site(folder: Path) -> None:
-    """Builds the site as `make docs` does."""
+def build_site(folder: Path, *, search: str = "") -> None:
+    """Builds the site as `make docs` does; `search` is the address that its search box asks."""
     command = [str(MKDOCS), "build", "--strict", "--quiet", "--site-dir", str(folder)]
-    environment = {**os.environ, "NO_MKDOCS_2_WARNING": "1"}
+    environment = {**os.environ, "NO_MKDOCS_2_WARNING": "1", "SAKUIN_SITE_SEARCH": search}
     subprocess.run(command, cwd=REPOSITORY, env=environment, check=True)

@@ -36,6 +36,7 @@ ASKS = "sakuin connect"  # on a terminal
 LEFT_OUT = (
     "sakuin push --watch",  # it runs until Ctrl-C
     "claude ",  # it is another program
+    *("pip install", "npm install"),  # tests/cli/authors/test_built_sites.py builds with these versions
     "npx @modelcontextprotocol/inspector",  # test_clients.py runs it
     "export SAKUIN_API_KEY=",  # it is known
     "sakuin eval labels.jsonl --json > live.json",  # tests/cli/test_cli_index.py has another index version
@@ -122,11 +123,14 @@ def test_tables_and_searches_over_rest(reader: Terminal, deployed: Deployed) -> 
 
 def test_a_site_is_pushed_and_answers_with_links_to_its_anchors(reader: Terminal) -> None:
     build_site(reader.folder / "whole")
-    copies = (f"mkdir -p site/{Path(page).parent}; cp whole/{page}.html site/{page}.html" for page in PAGES)
-    reader.installs("mkdocs", "\n".join(copies))
-    reader.saves("mkdocs.yml", "site_name: Sakuin")
-    ((_, pushed),) = follow(reader, "documentation-sites.md")
-    assert f"{len(PAGES)} of {len(PAGES)} pages searchable" in pushed
+    built = {"mkdocs": "site", "sphinx-build": "build/html", "hugo": "public", "npx": '"$site"'}
+    copies = "\n".join(f"mkdir -p $site/{Path(page).parent}; cp whole/{page}.html $site/{page}.html" for page in PAGES)
+    for program, site in built.items():
+        of_npx = 'site=build; [ "$1" != vitepress ] || site=docs/.vitepress/dist\n' if program == "npx" else ""
+        reader.installs(program, f"{of_npx}site={site}\n{copies}")
+    pushes = [printed for typed, printed in follow(reader, "documentation-sites.md") if typed.startswith("sakuin push")]
+    assert len(pushes) == 5
+    assert [pushed for pushed in pushes if f"{len(PAGES)} of {len(PAGES)} pages searchable" not in pushed] == []
     for question, expected in QUESTIONS[::4]:
         answer = json.loads(reader.types(f"sakuin search --json --top-k 3 {shlex.quote(question)}"))
         (link,) = [
