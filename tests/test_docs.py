@@ -357,6 +357,13 @@ def test_the_versions_are_those_that_the_repository_installs() -> None:
     assert len(set(re.findall(r"npx (supabase@[\d.]+)", GUIDES))) == 1
 
 
+def test_the_python_examples_need_the_versions_that_the_tests_run_them_with() -> None:
+    named = re.findall(r"([\w-]+)==([\d.]+)", (ROOT / "docs/how-to/clients.md").read_text("utf-8"))
+    locked = re.findall(r"^([\w-]+)==([\d.]+)", (ROOT / "requirements/dev.txt").read_text("utf-8"), re.M)
+    assert {name for name, _ in named} == {"mcp", "httpx2"}
+    assert set(named) <= set(locked)
+
+
 def test_what_stays_after_a_teardown_is_what_the_template_keeps() -> None:
     kept = [name for name, each in TEMPLATE["Resources"].items() if each.get("DeletionPolicy") == "Retain"]
     assert sorted(kept) == ["SakuinMaterialsBucket", "SakuinTablesBucket"]
