@@ -128,7 +128,9 @@ def test_a_site_is_pushed_and_answers_with_links_to_its_anchors(reader: Terminal
     copies = (f"mkdir -p site/{Path(page).parent}; cp whole/{page}.html site/{page}.html" for page in PAGES)
     every_page = "\n".join(copies)
     for program, site in built.items():
-        of_npx = 'site=build; [ "$1" != vitepress ] || site=docs/.vitepress/dist\n' if program == "npx" else ""
+        of_npx = (
+            'rm -rf build; site=build; [ "$1" != vitepress ] || site=docs/.vitepress/dist\n' if program == "npx" else ""
+        )
         reader.installs(program, f"{of_npx}site={site}\n{every_page if program == 'mkdocs' else one_page}")
     pushes = [printed for typed, printed in follow(reader, "documentation-sites.md") if typed.startswith("sakuin push")]
     counts = [re.findall(r"(\d+) of \d+ pages searchable", pushed) for pushed in pushes]
@@ -142,6 +144,7 @@ def test_a_site_is_pushed_and_answers_with_links_to_its_anchors(reader: Terminal
         ]
         page, _, anchor = link.partition("#")
         assert f'id="{anchor}"' in httpx.get(page).text
+    reader.types("rm -r build public docs")
     init, *others = [command for command, _ in follow(reader, "writing-pages.md")]
     assert init == "sakuin init --prefix handbook"
     others = [command for command in others if not command.startswith("sakuin describe")]
