@@ -47,6 +47,24 @@ def test_a_result_has_the_whole_list_and_its_chunk_says_that_rules_wrote_it(tool
     assert hit["learns"] == chunk["learns"]
 
 
+def test_sections_with_the_same_headings_and_text_are_one_result_that_names_the_others(
+    world: World, changes: None, tools: KnowledgeTools
+) -> None:
+    for version, more in (("v1", ""), ("v2", ""), ("v3", "<p>And wait.</p>")):
+        text = f"<title>Guide</title><h1>Guide</h1><h2 id='rotate'>Rotate a key</h2><p>Press the red button.</p>{more}"
+        world.put(f"docs/{version}/guide.html", f"<!DOCTYPE html><html lang='en'>{text}</html>".encode())
+    world.settle()
+    called = call(tools, "search_knowledge", query="rotate a key with the red button", top_k=5)
+    results = {result["url"]: result for result in answer(called)["results"]}
+    one, other, third = (f"/school_asset/docs/{version}/guide.html#rotate" for version in ("v1", "v2", "v3"))
+    (first,) = results.keys() & {one, other}
+    assert results[first]["same_text"] == [other if first == one else one]
+    assert "same_text" not in results[third]
+    assert f"The same text: {results[first]['same_text'][0]}" in said(called)
+    only = answer(call(tools, "search_knowledge", query="rotate a key with the red button", **{"in": "docs/v2"}))
+    assert [(each["url"], "same_text" in each) for each in only["results"][:1]] == [(other, False)]
+
+
 def test_list_concepts_shows_what_there_is(tools: KnowledgeTools) -> None:
     listed = answer(call(tools, "list_concepts", type="method"))
     assert listed["next_cursor"] is None

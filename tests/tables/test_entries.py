@@ -207,3 +207,27 @@ def test_an_identifier_finds_its_entry_first(world: TableWorld, shape: str) -> N
         (first, *_) = world.answer(endpoint, name, top_k=1)["results"]
         right += first["chunk"]["json_pointer"].startswith(f"{place}/")
     assert right >= 0.99 * len(places)
+
+
+def test_entries_with_the_same_searched_text_are_one_result_that_says_where_the_others_differ(
+    world: TableWorld,
+) -> None:
+    text = {"question": "返金できますか", "answer": "三十日以内なら全額を返します。"}
+    entries = [
+        {**text, "version": 1, "plan": "free"},
+        {**text, "version": 2, "plan": "free"},
+        {**text, "question": "返品できますか", "version": 2, "plan": "free"},
+    ]
+    rules = {"pattern": "/*", "search": ["question", "answer"], "filter": {"version": "number"}}
+    _, _, endpoint = world.with_entries(entries, rules)
+    results = world.answer(endpoint, "全額 返します")["results"]
+    same = {each["json_path"].split("/")[1]: each.get("same_text", []) for each in results}
+    assert len(results) == 2
+    assert "2" in same
+    ((number, others),) = [(number, others) for number, others in same.items() if number != "2"]
+    assert same["2"] == []
+    (other,) = others
+    assert {number, other["json_path"].split("/")[1]} == {"0", "1"}
+    assert other["entry"] == {"version": 3 - entries[int(number)]["version"]}
+    (only,) = world.answer(endpoint, "全額 返します", filter={"version": [1]})["results"]
+    assert "same_text" not in only

@@ -241,6 +241,7 @@ class Hit:
 
     `content` is the whole text, `excerpt` about 100 characters of it. `matched` are the words of the question as the
     text writes them, those of the greatest weight first; `missing` are its specifics that the author's text lacks.
+    `same_text` are the links of sections with the same headings and text, as in other versions of a documentation.
     """
 
     id: str
@@ -259,6 +260,7 @@ class Hit:
     language: str | None
     matched: tuple[str, ...]
     missing: tuple[str, ...] = ()
+    same_text: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

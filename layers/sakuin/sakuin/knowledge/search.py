@@ -24,6 +24,8 @@ from sakuin.retrieval.vectors import SearchMode, question_vectors
 _QUOTED = re.compile(
     r'(?<![\w"])"([^"\n]{2,200})"(?!\w)|「([^「」\n]{2,200})」|[“„]([^“„”\n]{2,200})[”“]|«([^«»\n]{2,200})»'
 )
+# A text may stand in so many versions of a documentation, and still be one result beside all others.
+_COPIES = 4
 _NOT_EXACT = "None of the nearest explanations has {} exactly. find_text searches the text of all pages."
 
 
@@ -78,7 +80,7 @@ class SearchKnowledge:
     def answers(self, queries: Sequence[str], *, top_k: int, filters: Filters) -> list[KnowledgeAnswer]:
         """Returns the answers of several questions, which are embedded by one request."""
         # The order is the same for every limit.
-        limit = max(top_k, 2 * DEPTH) if any(map(quoted_phrases, queries)) else top_k
+        limit = max(top_k, 2 * DEPTH) if any(map(quoted_phrases, queries)) else top_k * _COPIES
         ranked = self._ranked(queries, limit=limit, filters=filters)
         return [self._answer(query, matches, top_k) for query, matches in zip(queries, ranked, strict=True)]
 
@@ -142,11 +144,17 @@ class SearchKnowledge:
 
     def _answer(self, query: str, ranked: RankedMatches, top_k: int) -> KnowledgeAnswer:
         phrases = quoted_phrases(query)
-        exact = [match for match in ranked.matches if _has(match, phrases)][:top_k] if phrases else []
+        copies: dict[str, list[Match]] = {}
+        for match in ranked.matches:
+            copies.setdefault(author_text(match), []).append(match)
+        matches = [same[0] for same in copies.values()]
+        exact = [match for match in matches if _has(match, phrases)][:top_k] if phrases else []
         is_weak = ranked.is_refused and not exact
-        results = exact or shown(ranked.matches[:top_k], is_weak=is_weak)
+        results = exact or shown(matches[:top_k], is_weak=is_weak)
         vocabulary = vocabulary_of(ranked.version.vocabulary)
-        hits = tuple(self._hit(match, vocabulary, ranked.understood) for match in results)
+        hits = tuple(
+            self._hit(match, copies[author_text(match)][1:], vocabulary, ranked.understood) for match in results
+        )
         question = ranked.understood.with_results(match.ranked.words.matched for match in results)
         not_exact = _NOT_EXACT.format(" ".join(f"“{phrase}”" for phrase in phrases)) if phrases and not exact else None
         not_in_scope = self._not_in_scope(ranked, hits)
@@ -159,7 +167,7 @@ class SearchKnowledge:
             return ()
         return absent(lacking, lambda terms: self.pages(None).chunks.chunks.has_terms(terms, ranked.asked.filters))
 
-    def _hit(self, match: Match, vocabulary: Vocabulary, question: AnalyzedQuery) -> Hit:
+    def _hit(self, match: Match, copies: Sequence[Match], vocabulary: Vocabulary, question: AnalyzedQuery) -> Hit:
         body = plain_text(match.body)
         matched = matched_words(f"{match.title}\n{body}", match.ranked.words.matched, vocabulary)
         return Hit(
@@ -179,6 +187,7 @@ class SearchKnowledge:
             language=match.language,
             matched=matched,
             missing=missing_from(author_text(match), question),
+            same_text=tuple(link(each.material, each.anchor, self.base_url, text=each.content) for each in copies),
         )
 
 

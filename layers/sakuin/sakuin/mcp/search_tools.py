@@ -109,7 +109,8 @@ class SearchTools:
             self.record_refused(wanted.query, tool.id, weak)
         answer = result.as_json()
         results = list(answer["results"])
-        around = _with_objects(search.records, endpoint, tool, results[start:])
+        results = _without_copies(tool, _with_objects(search.records, endpoint, tool, results))
+        around = results[start:]
         for chunk in around:
             fields = chunk.get("entry") or chunk.get("object", {}).get("fields", {})
             if missing := result.missing_from("\n".join([chunk["chunk"]["chunk_text"], *map(str, fields.values())])):
@@ -137,6 +138,24 @@ def _with_objects(records: ToolSearch, endpoint: Endpoint, tool: BoundTool, resu
         for place in [place for place in nearest if place in fields][:1]
     }
     return [result | objects.get(pointer, {}) for result, pointer in zip(results, pointers, strict=True)]
+
+
+def _without_copies(tool: BoundTool, results: Sequence[Answer]) -> list[Answer]:
+    """Returns the results; of entries whose searched fields are the same the first, with `same_text`: the others.
+
+    Each of these has its place, and the fields in which it differs.
+    """
+    firsts: dict[tuple[str, ...], Answer] = {}
+    for result in results:
+        chunk, entry = result["chunk"], result.get("entry")
+        text = json.dumps(None if entry is None else tool.entries.searched(entry), sort_keys=True)
+        # Outside of entries each place is a result of its own.
+        key = (chunk["content_hash"], str(chunk["chunk_index"]), text, chunk["id"] if entry is None else "")
+        first = firsts.setdefault(key, result)
+        if entry is not None and first is not result:
+            fields = {name: value for name, value in entry.items() if first["entry"].get(name) != value}
+            first.setdefault("same_text", []).append({"json_path": result["json_path"], "entry": fields})
+    return list(firsts.values())
 
 
 def _places_around(tool: BoundTool, pointer: str) -> Iterator[str]:

@@ -142,11 +142,12 @@ def _fused(found: Sequence[KnowledgeAnswer], *, limit: int) -> Sequence[Hit]:
 
 def _nearest(hit: Hit) -> Answer:
     """Returns the result of a question that nothing answers."""
-    return {"url": hit.url, "title": hit.title, "similarity": hit.similarity} | _missing(hit)
+    return {"url": hit.url, "title": hit.title, "similarity": hit.similarity} | _optional(hit)
 
 
-def _missing(hit: Hit) -> Answer:
-    return {"missing": hit.missing} if hit.missing else {}
+def _optional(hit: Hit) -> Answer:
+    members = {"missing": hit.missing, "same_text": hit.same_text}
+    return {name: value for name, value in members.items() if value}
 
 
 def _results(read: ReadKnowledge, hits: Sequence[Hit], words: Sequence[str], *, max_tokens: int) -> list[Answer]:
@@ -163,7 +164,7 @@ def _results(read: ReadKnowledge, hits: Sequence[Hit], words: Sequence[str], *, 
             "learns": [excerpt(item, length=_ITEM_LENGTH) for item in hit.learns],
             "excerpt": hit.excerpt,
             "similarity": hit.similarity,
-            **_missing(hit),
+            **_optional(hit),
         }
         for hit in hits
     ]

@@ -42,6 +42,8 @@ def _result(number: int, result: Mapping[str, Any]) -> Iterator[str]:
         section = f"{result['section']} › " if result["section"] else ""
         yield f"\n## {number}. {section}{result['title']}\n{result['url']} {facts}\n"
         yield result["content"]
+    if result.get("same_text"):
+        yield f"The same text: {' '.join(result['same_text'])}"
     if result.get("learns"):
         yield f"Learn: {' / '.join(result['learns'])}"
 
