@@ -97,7 +97,7 @@ class _Near(ChunkSearch):
     """Finds four chunks, two of them nearly."""
 
     def matches(self, question: Question) -> list[Match]:
-        found = (("解の公式", 0.45), ("解の公式", 0.4), ("平方完成", 0.31), ("符号のコツ", 0.2))
+        found = (("解の公式", 0.45), ("公式の例", 0.4), ("平方完成", 0.31), ("符号のコツ", 0.2))
         ranked = super().matches(replace(question, limit=5))
         best = next(each for each in ranked if each.anchor == "rule-quadratic-formula")
         scale = Scale(constant=0.0, score=1.0, lead=0.0, least=1.0)
@@ -111,7 +111,7 @@ def test_without_a_good_match_the_nearest_three_come_with_their_similarities(wor
     assert answer.no_good_match
     assert [(each.title, each.similarity) for each in answer.results] == [
         ("解の公式", 0.45),
-        ("解の公式", 0.4),
+        ("公式の例", 0.4),
         ("平方完成", 0.31),
     ]
     assert answer.results[0].url == "/school_asset/二次方程式の解き方_教材.html#rule-quadratic-formula"

@@ -195,7 +195,8 @@ def test_a_folder_is_a_collection(a_world: Worlds, changes: None) -> None:
     world = a_world()
     pages = ["senior/math-1/a", "senior/math-10/b", "senior/c", "junior/d", "e"]
     for page in pages:
-        world.put(f"{page}.html", a_page({"rule-a": "解の公式: 係数を公式に代入して、二次方程式を解く。"}))
+        # Equal texts would be one result.
+        world.put(f"{page}.html", a_page({"rule-a": f"解の公式: 係数を公式に代入して、二次方程式を解く。{page}"}))
     tools = KnowledgeTools(world, world.read)
     for folder, inside in {"senior/math-1": pages[:1], "/senior/": pages[:3], "junior": [pages[3]], "": pages}.items():
         found = answer(call(tools, "search_knowledge", query="解の公式", **{"in": folder}))["results"]
