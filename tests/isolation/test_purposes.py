@@ -56,8 +56,10 @@ def library(database: Database, stand_in: str) -> Iterator[Library]:
     with stack_of(database, stand_in, **settings) as stack:
         head = "<meta name='category' content='{}'><meta name='level' content='{}'>"
         world = World(database, connected(database.rest_url, database.service_key), stack.sql)
-        formula, algebra = {"rule-formula": "解の公式: 係数を代入する。"}, head.format("代数", "中学")
+        algebra = head.format("代数", "中学")
         for page in ("math/a", "math/b/y"):
+            # Equal texts would be one result.
+            formula = {"rule-formula": f"解の公式: 係数を代入する。{page}"}
             world.put(f"{page}.html", a_page(formula, head=algebra))
         motion = {"rule-motion": "運動方程式: 力は質量と加速度の積。"}
         world.put("physics/x.html", a_page(motion, head=head.format("力学", "高校")))
