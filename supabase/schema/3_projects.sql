@@ -664,20 +664,24 @@ create function public.read_entries(p_tables uuid[]) returns jsonb language sql 
   where t.id = any (p_tables) and t.entries is not null
 $$;
 
-create function public.read_table(p_table uuid) returns jsonb language sql as $$
-  select table_view(t) from table_for(p_table, false) t
-$$;
-
--- A Table with its document: {data: JSON text, or null; data_key: its key in the bucket, or null}.
-create function public.read_document(p_table uuid) returns jsonb language sql as $$
-  -- As text, so that no JSON library changes the document.
-  select table_view(t) || jsonb_build_object('data', to_json(t.data::text), 'data_key', t.data_key)
+-- p_entries: with what its entries are. Version 1.0.0 reads no more members than it knows.
+create function public.read_table(p_table uuid, p_entries boolean default false) returns jsonb language sql as $$
+  select table_view(t) || case when p_entries then jsonb_build_object('entries', t.entries) else '{}' end
   from table_for(p_table, false) t
 $$;
 
-create function public.list_tables(p_project uuid) returns jsonb language sql as $$
+-- A Table with its document: {data: JSON text, or null; data_key: its key in the bucket, or null}.
+create function public.read_document(p_table uuid, p_entries boolean default false) returns jsonb language sql as $$
+  -- As text, so that no JSON library changes the document.
+  select table_view(t) || jsonb_build_object('data', to_json(t.data::text), 'data_key', t.data_key)
+    || case when p_entries then jsonb_build_object('entries', t.entries) else '{}' end
+  from table_for(p_table, false) t
+$$;
+
+create function public.list_tables(p_project uuid, p_entries boolean default false) returns jsonb language sql as $$
   select check_project(p_project, 'viewer');
-  select coalesce(jsonb_agg(table_view(t) order by t.name, t.id), '[]')
+  select coalesce(jsonb_agg(table_view(t)
+    || case when p_entries then jsonb_build_object('entries', t.entries) else '{}' end order by t.name, t.id), '[]')
   from context_table t where t.project_id = p_project
 $$;
 
@@ -935,13 +939,17 @@ begin
   return mcp_view(m);
 end $$;
 
-create function public.read_mcp(p_mcp uuid) returns jsonb language sql as $$
+-- p_filters: with what read_filters has of it.
+create function public.read_mcp(p_mcp uuid, p_filters boolean default false) returns jsonb language sql as $$
   select mcp_view(mcp_for(p_mcp, false))
+    || case when p_filters then jsonb_build_object('filters', read_filters(array[p_mcp])->p_mcp::text) else '{}' end
 $$;
 
-create function public.list_mcps(p_project uuid) returns jsonb language sql as $$
+create function public.list_mcps(p_project uuid, p_filters boolean default false) returns jsonb language sql as $$
   select check_project(p_project, 'viewer');
-  select coalesce(jsonb_agg(mcp_view(m) order by m.name, m.id), '[]') from mcp m where m.project_id = p_project
+  select coalesce(jsonb_agg(mcp_view(m)
+    || case when p_filters then jsonb_build_object('filters', read_filters(array[m.id])->m.id::text) else '{}' end
+    order by m.name, m.id), '[]') from mcp m where m.project_id = p_project
 $$;
 
 create function public.unbind_tool(p_mcp uuid, p_tool uuid) returns jsonb language plpgsql as $$

@@ -49,7 +49,8 @@ BOUNDS = {
     "/projects/{project_id}/endpoints/{mcp_id}": 4,
     "/projects/{project_id}/members": 3,
     "/projects/{project_id}/synonyms": 3,
-    "/projects/{project_id}/tables/{table_id}": 4,
+    # One is for the rows of the document.
+    "/projects/{project_id}/tables/{table_id}": 5,
     "/projects/{project_id}/tools/{tool_id}": 5,
 }
 

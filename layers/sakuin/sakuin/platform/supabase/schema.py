@@ -11,8 +11,8 @@ from sakuin.platform.supabase.client import Client, call
 SchemaState = Literal["current", "older", "newer", "changed", "unknown"]
 
 # The last file of supabase/migrations, and `schema_digest()` after it; `python -m tests.upgrade write` writes both.
-NEWEST_MIGRATION = "20261129225900"
-DIGEST = "b171fda223123b3edfc4a0b1a8ba7433"
+NEWEST_MIGRATION = "20261129235000"
+DIGEST = "4a3f8c6ea516778fa9822b3b06489023"
 
 ADVICE: Mapping[SchemaState, str] = {
     "older": "Apply the migrations: docs/how-to/upgrade.md.",

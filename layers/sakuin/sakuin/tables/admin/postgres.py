@@ -107,15 +107,16 @@ class ProjectRecords:
 
     def table(self, user: User | None, table_id: str) -> Table:
         """Returns a Table without its document."""
-        return self._table(user, self._call(user, "read_table", p_table=table_id))
+        return self._table(user, self._call(user, "read_table", p_table=table_id, p_entries=True))
 
     def document(self, user: User | None, table_id: str) -> StoredTable:
-        row = self._call(user, "read_document", p_table=table_id)
+        row = self._call(user, "read_document", p_table=table_id, p_entries=True)
         data, data_key = row.pop("data"), row.pop("data_key")
         return StoredTable(self._table(user, row), data, data_key)
 
     def tables(self, user: User | None, project_id: str) -> Sequence[Table]:
-        return self._tables(user, self._call(user, "list_tables", p_project=project_id))
+        rows = self._call(user, "list_tables", p_project=project_id, p_entries=True)
+        return [self._table(user, row) for row in rows]
 
     def replace_table(self, user: User | None, table_id: str, *, data: str, expected_version: int | None) -> Table:
         """Replaces the document. Raises `Conflict` if the Table has another version than expected (None: any)."""
@@ -212,10 +213,11 @@ class ProjectRecords:
 
     def endpoint(self, user: User | None, mcp_id: str) -> McpEndpoint:
         """Returns an endpoint with its bindings, by the names of the Tools."""
-        return self._endpoint(user, self._call(user, "read_mcp", p_mcp=mcp_id))
+        return self._endpoint(user, self._call(user, "read_mcp", p_mcp=mcp_id, p_filters=True))
 
     def endpoints(self, user: User | None, project_id: str) -> Sequence[McpEndpoint]:
-        return self._endpoints(user, self._call(user, "list_mcps", p_project=project_id))
+        rows = self._call(user, "list_mcps", p_project=project_id, p_filters=True)
+        return [self._endpoint(user, row) for row in rows]
 
     def bind(
         self,
@@ -264,24 +266,17 @@ class ProjectRecords:
             raise Invalid(f"{tool.name}: {error}") from error
 
     def _table(self, user: User | None, row: dict[str, Any]) -> Table:
-        return self._tables(user, [row])[0]
-
-    def _tables(self, user: User | None, rows: Sequence[dict[str, Any]]) -> Sequence[Table]:
-        entries = self._call(user, "read_entries", p_tables=[row["id"] for row in rows])
-        return [
-            Table(**row | {"import_error": restored(row["import_error"])}, entries=_rules(entries.get(row["id"])))
-            for row in rows
-        ]
+        """Returns a Table; reads what its entries are if the answer to a change has not said it."""
+        if "entries" not in row:
+            row = row | {"entries": self._call(user, "read_entries", p_tables=[row["id"]]).get(row["id"])}
+        return Table(**row | {"import_error": restored(row["import_error"]), "entries": _rules(row["entries"])})
 
     def _endpoint(self, user: User | None, row: dict[str, Any]) -> McpEndpoint:
-        return self._endpoints(user, [row])[0]
-
-    def _endpoints(self, user: User | None, rows: Sequence[dict[str, Any]]) -> Sequence[McpEndpoint]:
-        filters = self._call(user, "read_filters", p_mcps=[row["id"] for row in rows])
-        return [
-            McpEndpoint(**row | {"tools": tuple(_binding(tool, filters.get(row["id"], {})) for tool in row["tools"])})
-            for row in rows
-        ]
+        """Returns an endpoint; reads its filters if the answer to a change has not said them."""
+        if "filters" not in row:
+            row = row | {"filters": self._call(user, "read_filters", p_mcps=[row["id"]]).get(row["id"])}
+        filters = row.pop("filters") or {}
+        return McpEndpoint(**row | {"tools": tuple(_binding(tool, filters) for tool in row["tools"])})
 
     def _call(self, user: User | None, function: str, **arguments: Any) -> Any:
         for name, value in arguments.items():
