@@ -19,6 +19,7 @@ import pickle
 import re
 import shutil
 import tomllib
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -30,15 +31,19 @@ import numpy as np
 from numpy.typing import NDArray
 from rich.console import Console
 from rich.table import Table
+from sakuin.knowledge.reading.page_reader import read_page
+from sakuin.language.model import AnalyzedQuery
 from sakuin.retrieval import weights as learned
+from sakuin.retrieval.index_version import ANALYZER
 from sakuin.retrieval.ranking import Ranked, leads
 from sakuin.retrieval.vectors import SearchMode
-from sakuin.retrieval.weights import Scale, learned_scale
+from sakuin.retrieval.weights import LEAST_SIMILARITY, Scale, learned_scale
 from sakuin_local.embeddings.model import NAME
 from scipy.optimize import minimize
 from scipy.special import expit, logsumexp, softmax
 
 from benchmarks.general import VECTORS, holds_answer, read_articles, read_lines, read_questions, searched_table
+from benchmarks.near_misses import EXAMPLE, EXCHANGED, Exchange, Question
 from tests.general.cached_model import CachedModel
 from tests.general.library import indexed
 
@@ -52,14 +57,18 @@ _EXAMPLE, _SECTION = FEATURES.index("example"), FEATURES.index("section")
 _CANDIDATES, _RESULTS = 50, 5
 # Of a set with at least twice as many articles, every n-th is taken, so that so many remain at least.
 _ARTICLES = 65
-# One question in ten has no answer in the index; so much do the questions without one weigh in the probability.
-_WITHOUT_ANSWER = 0.1
+# So much do the questions without an answer weigh in the probability.
+_WITHOUT_ANSWER = 0.25
+# What a result may lack of a question, each with a weight of its own.
+DOUBTS = ("number", "code", "name", "absent_number", "absent_code", "absent_name")
+# A lead beyond the likeliest of these says nothing more.
+_LEADS = (2.0, 3.0, 5.0, 8.0)
 # So many of the questions with an answer may be marked as `no_good_match`, and so many in each group of collections.
-_MARKED, _MARKED_OF_GROUP = 0.02, 0.05
+_MARKED, _MARKED_OF_GROUP = 0.03, 0.05
 # So many of the questions off the topic, in another language than the pages, are to be marked.
 _RECOGNISED = 0.98
-# Until then the need of a good match does not change any more.
-_ROUNDS = 12
+# Until then the need of a good match does not change any more, and what a lead counts.
+_ROUNDS, _SCALES = 12, 3
 # Keeps the weights finite.
 _RIDGE = 1e-3
 # The slope at which the learning ends.
@@ -67,8 +76,8 @@ _TOLERANCE = 1e-8
 # Collections that are judged and teach nothing: of a textbook one section is right, where its summary says the same;
 # and questions in other languages than the pages.
 _TEXTBOOK, _ACROSS = "textbook", "across"
-_HELD_OUT = "held-out"
-_JUDGED = (_TEXTBOOK, _ACROSS, _HELD_OUT)
+_HELD_OUT, _EXERCISES, _DOCUMENTATION = "held-out", "exercises", "documentation"
+_JUDGED = (_TEXTBOOK, _ACROSS, _HELD_OUT, _EXERCISES)
 # The parallel sets, in twelve languages.
 _XQUAD = ["ar", "de", "el", "en", "es", "hi", "ro", "ru", "th", "tr", "vi", "zh"]
 # The languages of pages that are asked in all others, of five scripts.
@@ -80,7 +89,8 @@ Array = NDArray[np.float64]
 class Asked:
     """A question with a row of FEATURES for each candidate, and which candidates are right.
 
-    `kind`: `answer` if the index has one, `near` if it has the article without the paragraph, `other` if neither.
+    `kind`: `answer` if the index has one, `near` if it has the article without the paragraph, `other` if neither, or
+    those of `benchmarks.near_misses`. `doubts`: what the best candidate lacks of the question.
     `grams`: the share of its character grams that each candidate has. `by_meaning`: how much of its scale is that for
     meaning alone. `lower`: that of `Unrelated`. `language`: its own, if that is not the pages'.
     """
@@ -92,10 +102,9 @@ class Asked:
     by_meaning: float
     lower: float
     language: str = ""
+    doubts: frozenset[str] = frozenset()
 
 
-# Its text, the ids of right chunks, its kind, and its language if that is not the pages'.
-Question = tuple[str, Sequence[str], str, str]
 Collection = list[Asked]
 
 
@@ -106,12 +115,14 @@ def main(folders: argparse.Namespace) -> None:
         data = _smaller(folders.data, Path(copy))
         collections = _collections(data, folders.textbook, folders.documentation, folders.authored, folders.learns)
         recorded = {name: _recorded(folder / f"{name}.pickle", record) for name, record in collections}
-    console, before = Console(width=140), json.loads(file.read_text("utf-8"))
+    console, before = Console(width=160), json.loads(file.read_text("utf-8"))
 
     def learn_from(teaching: Mapping[str, Collection]) -> dict[str, Any]:
         return before | learn(teaching, _of_others(recorded, "")) | {"provenance": _provenance(recorded)}
 
-    console.print(_figures(recorded, _left_out(recorded, learn_from)))
+    learned_without = _left_out(recorded, learn_from)
+    console.print(_figures(recorded, learned_without))
+    console.print(_near_misses(recorded, learned_without))
     weights = learn_from(_teaching(recorded))
     console.print_json(json.dumps(weights))
     if folders.write:
@@ -162,6 +173,7 @@ def _collections(
     for folder in sorted(file.parent for file in textbooks.glob("*/definitions.jsonl")) if textbooks else ():
         asked = [(row["query"], row["gold"], "answer", "") for row in read_lines(folder / "definitions.jsonl")]
         yield f"{folder.name} textbook", partial(_pages, folder / "site", asked, model)
+        yield f"{folder.name} {_EXERCISES}", partial(_exercises, folder, model)
     for folder in sorted(file.parent for file in OWN.glob("*/queries.jsonl")):
         yield f"{folder.name} short texts", partial(_pages, folder / "site", _of_pages(OWN, folder.name), model)
     labelled = [
@@ -216,6 +228,17 @@ def _of_labels(files: Sequence[str], half: str) -> list[Question]:
     ]
 
 
+def _exercises(folder: Path, model: CachedModel) -> Collection:
+    """The exercises of a textbook, of which any section of the page answers."""
+    anchors = {
+        file.stem: [f"{file.stem}#{one.anchor}" for one in read_page(file.read_bytes()).explanations]
+        for file in (folder / "site").glob("*.html")
+    }
+    rows = [row for row in read_lines(folder / "exercises.jsonl") if row["page"] in anchors]
+    asked = [(row["query"], anchors[row["page"]], "answer", "") for row in rows]
+    return _pages(folder / "site", asked, model, are_exercises=True)
+
+
 def _parts(data: Path, name: str, model: CachedModel, languages: Sequence[str] = ()) -> Collection:
     """Half of the articles and of these half of the paragraphs, so that most questions have no answer.
 
@@ -243,30 +266,45 @@ def _parts(data: Path, name: str, model: CachedModel, languages: Sequence[str] =
 
 
 def _pages(
-    site: Path, asked: Iterable[Question], model: CachedModel, *, vocabulary: str = "", learns: Path | None = None
+    site: Path,
+    asked: Iterable[Question],
+    model: CachedModel,
+    *,
+    vocabulary: str = "",
+    learns: Path | None = None,
+    are_exercises: bool = False,
 ) -> Collection:
     with indexed(site, model, vocabulary=vocabulary, learns=learns) as library:
-        search, found = library.explanations.searches.knowledge_search(), []
-        for query, right, kind, language in asked:
+        search = library.explanations.searches.knowledge_search()
+
+        def ask(question: Question) -> tuple[Asked, AnalyzedQuery]:
+            query, right, kind, language = question
             ranked = search.ranked_matches(query, limit=_CANDIDATES)
             lowers = not ranked.understood.wants_example
             candidates = [(m.ranked, m.id in right, lowers and m.type == "example") for m in ranked.matches]
-            found.append(_asked(kind, candidates, language))
-        return found
+            return _asked(kind, candidates, language, ranked.lack.doubts), ranked.understood
+
+        found = [(question, *ask(question)) for question in asked]
+        understood = [(question, analyzed) for question, _, analyzed in found]
+        exchange = Exchange(library.texts, understood, are_exercises or bool(vocabulary))
+        return [*(one for _, one, _ in found), *(ask(question)[0] for question in exchange.near_misses())]
 
 
 def _table(data: Path, name: str, model: CachedModel) -> Collection:
     with searched_table(read_articles(data, name), model) as explanation:
         found = []
         for row in _some(read_questions(data, name)):
-            places = explanation(row["query"]).candidates[:_CANDIDATES]
+            explained = explanation(row["query"])
+            places = explained.candidates[:_CANDIDATES]
             right = [holds_answer(row, at.chunk.json_pointer, at.chunk.char_start, at.chunk.char_end) for at in places]
             candidates = [(at.ranked, is_right, False) for at, is_right in zip(places, right, strict=True)]
-            found.append(_asked("answer", candidates))
+            found.append(_asked("answer", candidates, doubts=explained.lack.doubts))
         return found
 
 
-def _asked(kind: str, candidates: Sequence[tuple[Ranked, bool, bool]], language: str = "") -> Asked:
+def _asked(
+    kind: str, candidates: Sequence[tuple[Ranked, bool, bool]], language: str = "", doubts: frozenset[str] = frozenset()
+) -> Asked:
     """Returns a question with its candidates: whether each is right, and an example that nobody asked for."""
     rows = [
         (each.z, each.words.share, each.words.covered, each.words.scattered, is_example, each.behind)
@@ -276,12 +314,12 @@ def _asked(kind: str, candidates: Sequence[tuple[Ranked, bool, bool]], language:
     right = np.array([is_right for _, is_right, _ in candidates], bool)
     grams = np.array([each.words.grams for each, _, _ in candidates])
     scales = [each.scale for each, _, _ in candidates[:1]] or [Scale(0, 0, 0, 0)]
-    return Asked(kind, features, right, grams, scales[0].by_meaning, scales[0].lower, language)
+    return Asked(kind, features, right, grams, scales[0].by_meaning, scales[0].lower, language, doubts)
 
 
 def _group(name: str) -> str:
     language, _, kind = name.removesuffix(", learns").partition(" ")
-    if kind in (_TEXTBOOK, "short texts", _HELD_OUT):
+    if kind in (_TEXTBOOK, "short texts", _HELD_OUT, _EXERCISES):
         return kind
     return "XQuAD" if language in _XQUAD else language
 
@@ -303,24 +341,35 @@ def learn(teaching: Mapping[str, Collection], across: Sequence[Collection]) -> d
     collections = list(teaching.values())
     score = _score(collections)
     order = np.array([score[name] for name in FEATURES])
-    least, farther = _needs(teaching, across, order)
-    needs: dict[SearchMode, float] = {"both": least}
-    scales = {mode: _scale(collections, order * used, needs.get(mode)) for mode, used in _USED.items()}
-    return {"score": score, "scales": scales, "farther": farther}
+    both: dict[str, float] = {}
+    for _ in range(_SCALES):
+        least, farther = _needs(teaching, across, order, both)
+        learned, doubts = _scale(collections, order, least)
+        both = {**learned, "ahead": round(learned["lead"] / learned["score"], 4)}
+    least, farther = _needs(teaching, across, order, both)
+    scales = {mode: _scale(collections, order * used, None)[0] for mode, used in _USED.items() if mode != "both"}
+    return {
+        "score": score,
+        "scales": {"both": {**both, "least": least}, **scales},
+        "farther": farther,
+        "doubts": doubts,
+    }
 
 
-def _needs(teaching: Mapping[str, Collection], across: Iterable[Collection], order: Array) -> tuple[float, float]:
+def _needs(
+    teaching: Mapping[str, Collection], across: Iterable[Collection], order: Array, scale: Mapping[str, float]
+) -> tuple[float, float]:
     """Returns the least score of a good match, and what it needs less for each deviation of a lower mean.
 
     So that `_MARKED` of the questions with an answer are marked, at most `_MARKED_OF_GROUP` of a group, and
-    `_RECOGNISED` of those off the topic in another language. Each of the two numbers changes the other.
+    `_RECOGNISED` of those off the topic in another language. Each of the two numbers changes the other. Documentation
+    without `learns` has no limit: its questions have other words than its texts.
     """
-    groups = {
-        group: [some for name, some in teaching.items() if _group(name) == group] for group in map(_group, teaching)
-    }
-    limits = [(_MARKED, _best_scores(teaching.values(), "answer", order))]
-    limits += [(_MARKED_OF_GROUP, _best_scores(some, "answer", order)) for some in groups.values()]
-    others = _best_scores(across, "other", order)
+    limited = [name for name in teaching if not name.endswith(_DOCUMENTATION)]
+    groups = {group: [teaching[name] for name in limited if _group(name) == group] for group in map(_group, limited)}
+    limits = [(_MARKED, _best_scores([teaching[name] for name in limited], "answer", order, scale))]
+    limits += [(_MARKED_OF_GROUP, _best_scores(some, "answer", order, scale)) for some in groups.values()]
+    others = _best_scores(across, "other", order, scale)
     of_others, lowers_of_others, shares_of_others = others[:, others[1] > 0]
     less = 0.0
     for _ in range(_ROUNDS):
@@ -329,7 +378,7 @@ def _needs(teaching: Mapping[str, Collection], across: Iterable[Collection], ord
     return round(least, 4), round(less - float(order[0]), 4)
 
 
-def _best_scores(collections: Iterable[Collection], kind: str, order: Array) -> Array:
+def _best_scores(collections: Iterable[Collection], kind: str, order: Array, scale: Mapping[str, float]) -> Array:
     """Returns three rows for the questions of a kind: their best scores if the mean was not lower, how much lower it is
     for a text that lacks so many of the grams, and how much the question counts.
     """
@@ -337,10 +386,15 @@ def _best_scores(collections: Iterable[Collection], kind: str, order: Array) -> 
     for some in collections:
         those = [one for one in some if one.kind == kind and len(one.features)]
         for one in those:
-            scores = one.features @ order
-            best = int(np.argmax(scores))
-            rows.append((scores[best] - order[0] * one.lower, one.lower * (1 - one.grams[best]), 1 / len(those)))
+            score, best = _strength(one, order, scale), int(np.argmax(one.features @ order))
+            rows.append((score - order[0] * one.lower, one.lower * (1 - one.grams[best]), 1 / len(those)))
     return np.array(rows).T
+
+
+def _strength(one: Asked, order: Array, scale: Mapping[str, float]) -> float:
+    """Returns the score of the best result with what its lead adds: `Scale.strength`."""
+    score, lead = _best(one, order)[0][0]
+    return float(score + scale.get("ahead", 0.0) * max(0.0, min(lead, scale.get("most", 0.0))))
 
 
 def _quantile(values: Array, shares: Array, quantile: float) -> float:
@@ -389,39 +443,60 @@ def _best(one: Asked, order: Array) -> tuple[Array, NDArray[np.bool_]]:
     return np.stack([scores[first], ahead], axis=1), one.right[first]
 
 
-def _scale(collections: Sequence[Collection], order: Array, least: float | None) -> dict[str, float]:
-    """Returns the logistic regression over scores up to `least` and leads.
+def _shares(collections: Sequence[Collection]) -> list[list[float]]:
+    """Returns how much each question counts in the probability: those with an answer alike in every collection.
+
+    Of those without, each of three kinds counts as much, in all collections together: near, other, and the exchanged.
+    """
+    counts = Counter(one.kind for some in collections for one in some)
+    of_kind = dict.fromkeys(("near", "other"), _WITHOUT_ANSWER / 3)
+    of_kind |= {kind: _WITHOUT_ANSWER / 3 / len(EXCHANGED) for kind in EXCHANGED}
+    shares = []
+    for some in collections:
+        answered = max(1, sum(one.kind == "answer" for one in some))
+        of_answered = {"answer": (1 - _WITHOUT_ANSWER) / len(collections) / answered}
+        of_others = {kind: share / counts[kind] for kind, share in of_kind.items() if counts[kind]}
+        shares.append([(of_answered | of_others).get(one.kind, 0.0) for one in some])
+    return shares
+
+
+def _scale(
+    collections: Sequence[Collection], order: Array, least: float | None
+) -> tuple[dict[str, float], dict[str, float]]:
+    """Returns the logistic regression over scores up to `least`, leads up to the likeliest bound, and doubts.
 
     Without `least` it is the score that all but `_MARKED` of the questions with an answer reach.
     """
     rows, right, weights, answered, shares_of_answered = [], [], [], [], []
-    for some in collections:
-        with_answer = sum(one.kind == "answer" for one in some)
-        share_with = (1 - _WITHOUT_ANSWER) / max(1, with_answer)
-        share_without = _WITHOUT_ANSWER / max(1, len(some) - with_answer)
-        for one in some:
-            if not len(one.features):
+    for some, shares_of_questions in zip(collections, _shares(collections), strict=True):
+        for one, share in zip(some, shares_of_questions, strict=True):
+            if not len(one.features) or not share:
                 continue
             results, are_right = _best(one, order)
             # As if all of the question was known, so that a scale means the same in every language.
             results[:, 0] -= order[0] * one.lower
-            rows.append(results)
+            doubts = np.tile([-float(name in one.doubts) for name in DOUBTS], (len(results), 1))
+            rows.append(np.hstack([results, doubts]))
             right.append(are_right)
-            share = share_with if one.kind == "answer" else share_without
             weights.append(np.full(len(results), share))
             if one.kind == "answer":
                 answered.append(results[0, 0])
                 shares_of_answered.append(share)
     if least is None:
         least = _quantile(np.array(answered), np.array(shares_of_answered), _MARKED)
-    features = np.minimum(np.concatenate(rows), (least, np.inf))
-    found = _logistic(features, np.concatenate(right).astype(float), np.concatenate(weights))
-    names = ("constant", "score", "lead", "least")
-    return {name: round(float(each), 4) for name, each in zip(names, (*found, least), strict=True)}
+    every, are_right, shares = np.concatenate(rows), np.concatenate(right).astype(float), np.concatenate(weights)
+    of_leads = (
+        (*_logistic(np.minimum(every, (least, most, *[np.inf] * len(DOUBTS))), are_right, shares), most)
+        for most in _LEADS
+    )
+    _, found, most = min(of_leads, key=lambda each: each[0])
+    names = ("constant", "score", "lead", "least", "most")
+    scale = {name: round(float(each), 4) for name, each in zip(names, (*found[:3], least, most), strict=True)}
+    return scale, {name: round(float(each), 4) for name, each in zip(DOUBTS, found[3:], strict=True)}
 
 
-def _logistic(rows: Array, right: Array, weights: Array) -> Array:
-    """Returns constant and weights of a logistic regression."""
+def _logistic(rows: Array, right: Array, weights: Array) -> tuple[float, Array]:
+    """Returns the surprise, and constant and weights of a logistic regression: none of these is negative."""
     rows, weights = np.column_stack([np.ones(len(rows)), rows]), weights / weights.mean()
 
     def loss(values: Array) -> tuple[float, Array]:
@@ -429,11 +504,13 @@ def _logistic(rows: Array, right: Array, weights: Array) -> Array:
         surprise = weights @ (np.logaddexp(0, logits) - right * logits) + _RIDGE / 2 * values @ values
         return surprise, rows.T @ (weights * (expit(logits) - right)) + _RIDGE * values
 
-    return np.asarray(minimize(loss, np.zeros(rows.shape[1]), jac=True, tol=_TOLERANCE).x)
+    bounds = [(None, None), *[(0.0, None)] * (rows.shape[1] - 1)]
+    learned = minimize(loss, np.zeros(rows.shape[1]), jac=True, tol=_TOLERANCE, bounds=bounds)
+    return float(learned.fun), np.asarray(learned.x)
 
 
 _COLUMNS = ("collection", "questions", "hit@5", "shown first", "right first", "error", "wrong of ≥ .9")
-_MARKED_COLUMNS = ("marked", "near marked", "others marked")
+_MARKED_COLUMNS = ("marked", "near marked", "others marked", "example marked", "area near", "area other")
 
 
 def _figures(recorded: Mapping[str, Collection], learned_without: Mapping[str, Mapping[str, Any]]) -> Table:
@@ -463,7 +540,7 @@ def _left_out(
         if name.endswith(_ACROSS):
             order = np.array([weights["score"][feature] for feature in FEATURES])
             others = {other: some for other, some in teaching.items() if groups[other] != groups[name]}
-            least, farther = _needs(others, _of_others(recorded, name), order)
+            least, farther = _needs(others, _of_others(recorded, name), order, weights["scales"]["both"])
             scales = {**weights["scales"], "both": {**weights["scales"]["both"], "least": least}}
             learned_without[name] = {**weights, "scales": scales, "farther": farther}
     return learned_without
@@ -483,32 +560,84 @@ def _beyond_need(weights: Mapping[str, Any], one: Asked, order: Array) -> float:
     """What the best result has beyond what a good match needs."""
     best = int(np.argmax(one.features @ order))
     farther = one.lower * (weights["farther"] - (order[0] + weights["farther"]) * one.grams[best])
-    return float(one.features[best] @ order) - weights["scales"]["both"]["least"] + farther
+    return _strength(one, order, weights["scales"]["both"]) - weights["scales"]["both"]["least"] + farther
+
+
+@dataclass(frozen=True)
+class Shown:
+    """What an answer shows of a question: the similarity of the first result, whether it is right, and whether the
+    question is marked.
+    """
+
+    kind: str
+    similarity: float
+    is_right: bool
+    is_marked: bool
+
+
+def _shown(some: Collection, weights: Mapping[str, Any]) -> list[Shown]:
+    order = np.array([weights["score"][name] for name in FEATURES])
+    answers = []
+    for one in (one for one in some if len(one.features)):
+        results, right = _best(one, order)
+        doubt = sum(weights["doubts"][name] for name in one.doubts)
+        probability = _scale_of(weights, one).similarity(*results[0], doubt)
+        is_absent = any(name.startswith("absent") for name in one.doubts)
+        is_marked = is_absent or _beyond_need(weights, one, order) < 0
+        similarity = probability * LEAST_SIMILARITY if is_marked else max(probability, LEAST_SIMILARITY)
+        answers.append(Shown(one.kind, similarity, bool(right[0]), is_marked))
+    return answers
 
 
 def _row(some: Collection, weights: Mapping[str, Any]) -> list[str]:
-    order = np.array([weights["score"][name] for name in FEATURES])
-    judged = [(one, *_best(one, order)) for one in some if len(one.features)]
-    answered = [(results, right) for one, results, right in judged if one.kind == "answer"]
+    answers, order = _shown(some, weights), np.array([weights["score"][name] for name in FEATURES])
     shown, right = _shown_and_right(some, weights)
-    sure = right[shown >= 0.9]
-    scores = {
-        kind: np.array([_beyond_need(weights, one, order) for one, _, _ in judged if one.kind == kind])
-        for kind in ("answer", "near", "other")
-    }
-    marked = {kind: f"{np.mean(those < 0):.3f}" if len(those) else "" for kind, those in scores.items()}
-    found = sum(one.kind == "answer" for one in some)
-    figures = (sum(right.any() for _, right in answered) / found, shown.mean(), right.mean(), _error(shown, right))
-    wrong = f"{1 - sure.mean():.3f}" if len(sure) else ""
-    return [str(len(some)), *(f"{each:.3f}" for each in figures), wrong, *marked.values()]
+    of_five = [_best(one, order)[1].any() for one in some if len(one.features) and one.kind == "answer"]
+    sure = [one.is_right for one in answers if one.similarity >= 0.9 and one.kind != EXAMPLE]
+    figures = (sum(of_five) / sum(one.kind == "answer" for one in some), shown.mean(), right.mean())
+    kinds = ("answer", "near", "other", EXAMPLE)
+    marked = [_share([one.is_marked for one in answers if one.kind == kind]) for kind in kinds]
+    of_near = [_area(answers, kind) for kind in ("near", "other")]
+    wrong = f"{1 - np.mean(sure):.3f}" if sure else ""
+    return [str(len(some)), *(f"{each:.3f}" for each in (*figures, _error(shown, right))), wrong, *marked, *of_near]
+
+
+def _share(values: Sequence[bool]) -> str:
+    return f"{np.mean(values):.3f}" if values else ""
+
+
+def _area(answers: Sequence[Shown], kind: str) -> str:
+    """Returns how often an answerable question has more similarity than one of the kind."""
+    some, others = (np.array([one.similarity for one in answers if one.kind == each]) for each in ("answer", kind))
+    if not len(others):
+        return ""
+    return f"{np.mean((some[:, None] > others) + (some[:, None] == others) / 2):.3f}"
+
+
+def _near_misses(recorded: Mapping[str, Collection], learned_without: Mapping[str, Mapping[str, Any]]) -> Table:
+    """Near misses of each kind: how many there are, how many are marked, and shown with more than one half."""
+    table = Table("collection", *EXCHANGED, title="Near misses: questions, marked, more than .5", box=None)
+    pooled: list[Shown] = []
+    for name, some in recorded.items():
+        answers = _shown(some, learned_without[name])
+        pooled += answers
+        if any(one.kind in EXCHANGED for one in answers):
+            table.add_row(name, *_marked_and_shown(answers))
+    table.add_row("all", *_marked_and_shown(pooled))
+    return table
+
+
+def _marked_and_shown(answers: Sequence[Shown]) -> Iterator[str]:
+    for kind in EXCHANGED:
+        some = [one for one in answers if one.kind == kind]
+        of_all = [_share([one.is_marked for one in some]), _share([one.similarity > 0.5 for one in some])]
+        yield " ".join([str(len(some)), *of_all]) if some else ""
 
 
 def _shown_and_right(some: Collection, weights: Mapping[str, Any]) -> tuple[Array, Array]:
     """The similarities of the first results for the questions with an answer, and which of these results are right."""
-    order = np.array([weights["score"][name] for name in FEATURES])
-    first = [(one, *_best(one, order)) for one in some if len(one.features) and one.kind == "answer"]
-    shown = [_scale_of(weights, one).similarity(*results[0]) for one, results, _ in first]
-    return np.array(shown), np.array([right[0] for _, _, right in first], dtype=float)
+    answers = [one for one in _shown(some, weights) if one.kind == "answer"]
+    return np.array([one.similarity for one in answers]), np.array([one.is_right for one in answers], dtype=float)
 
 
 def _error(shown: Array, right: Array) -> float:
@@ -521,6 +650,7 @@ def _provenance(recorded: Mapping[str, Collection]) -> dict[str, Any]:
     return {
         "command": "python -m benchmarks.learning --data DIR --textbook DIR --documentation DIR --write",
         "embedding_model": NAME,
+        "analyzer": ANALYZER,
         "questions": {name: len(some) for name, some in recorded.items()},
     }
 

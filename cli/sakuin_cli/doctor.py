@@ -11,6 +11,7 @@ from botocore.exceptions import BotoCoreError, ClientError
 from sakuin import __version__
 from sakuin.errors import Misconfigured, SakuinError
 from sakuin.platform.s3 import S3Bucket
+from sakuin.retrieval.weights import weights_of
 from sakuin.upkeep.doctor import MOST_SECONDS_APART, Problem
 
 from sakuin_cli.connections import agent_of, aws_client, deployment_of
@@ -55,6 +56,7 @@ class Examination:
             "deployment": self._deployment,
             "admin key": self._inside,
             "agent key": self._agent_key,
+            "similarity": self._similarity,
             "bucket events": self._bucket_events,
             "queues": self._queues,
             "concurrency": self._concurrency,
@@ -106,6 +108,18 @@ class Examination:
     def _agent_key(self, settings: CommandSettings) -> Iterator[Problem]:
         """Calls a tool as an agent does, one that needs no embedding."""
         agent_of(settings, "list_materials").call("list_materials", {})
+        yield from ()
+
+    def _similarity(self, settings: CommandSettings) -> Iterator[Problem]:
+        """Says whether similarities were measured with the model and the analyzer of the live index version."""
+        try:
+            indexes = deployment_of(settings).call("GET", "index")["indexes"]
+        except SakuinError as error:
+            # The check of the deployment from inside says why.
+            raise _Unchecked(str(error)) from error
+        for live in (index["settings"] for index in indexes if index["live"]):
+            if not weights_of(live["model"]["name"], live["analyzer"]).is_calibrated:
+                raise _Unchecked(f"it is uncalibrated with {live['model']['name']}; `sakuin eval` measures it")
         yield from ()
 
     def _bucket_events(self, settings: CommandSettings) -> Iterator[Problem]:

@@ -15,7 +15,7 @@ from sakuin.retrieval.weights import weights_of
 
 MODEL = EmbeddingModel("characters", DIMENSIONS)
 FINGERPRINT = PageIndexVersion(MODEL, TEXT_TEMPLATE, ANALYZER)
-WEIGHTS = replace(weights_of(MODEL.name), mean=0.02, spread=0.03, known=1_000)
+WEIGHTS = replace(weights_of(MODEL.name), mean=0.02, spread=0.03, known=1_000, is_calibrated=True)
 
 
 @dataclass

@@ -12,7 +12,7 @@ from sakuin.language.indexing import index_words
 from sakuin.language.model import AnalyzedQuery, LexiconEntries
 from sakuin.language.questions import query_analysis
 from sakuin.language.questions.query_analysis import lexicon_lookup
-from sakuin.language.questions.specifics import absent, missing_from
+from sakuin.language.questions.specifics import absent, lack_of, missing_from
 from sakuin.language.vocabulary import NO_VOCABULARY, Vocabulary, vocabulary_of
 
 from tests.snapshots import Case, cases, compare
@@ -90,6 +90,27 @@ def test_a_short_version_is_in_the_index_with_a_longer_one(query: str, text: str
 def test_signs_that_the_vocabulary_names_may_be_written_by_their_name(text: str, lacking: tuple[str, ...]) -> None:
     question = analyze_query("D<0 の意味", LexiconEntries(known=CONCEPTS))
     assert missing_from(text, question) == lacking
+
+
+@pytest.mark.parametrize(
+    ("query", "text", "doubts"),
+    [
+        ("When was version 2.5 released?", "Version 2.4 was released in the summer.", {"number"}),
+        ("When was version 2.5 released?", "Version 2.5 was released in the summer.", set()),
+        ("Which key is 7 in the table?", "The table has x = 3 in its first line.", set()),
+        ("Solve x = 7 by the rule", "The rule divides both sides.", set()),
+        ("A car of 900 kg drives 30 m in 4 s", "Speed is length by time.", set()),
+        ("What does Marseille export?", "Lyon exports silk and wine.", {"name"}),
+        ("How do I set `max_size`?", "The setting min_age says how old it is.", {"code"}),
+    ],
+)
+def test_a_doubt_is_what_the_text_lacks_unless_a_number_is_an_example(query: str, text: str, doubts: set[str]) -> None:
+    question = analyze_query(query, NOTHING)
+    elsewhere = lack_of(text, question, lambda forms: [True for _ in forms])
+    nowhere = lack_of(text, question, lambda forms: [False for _ in forms])
+    assert (elsewhere.doubts, elsewhere.absent) == (doubts, ())
+    assert nowhere.doubts == doubts | {f"absent_{kind}" for kind in doubts}
+    assert nowhere.absent == missing_from(text, question)
 
 
 # Words that school mathematics has another use for, and words of other languages.

@@ -1,6 +1,7 @@
 """The tools of the knowledge endpoint: schemas, size of answers, errors."""
 
 import json
+from dataclasses import replace
 from typing import Any
 from urllib.parse import quote
 
@@ -128,6 +129,18 @@ def test_without_the_embedder_both_forms_are_degraded(
     assert result.structured_content is not None
     assert set(result.structured_content) - set(whole) == {"degraded"}
     assert result.structured_content["degraded"] in said(result)
+
+
+def test_with_a_model_that_was_not_measured_both_forms_say_that_similarity_is_uncalibrated(
+    tools: KnowledgeTools, world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert "uncalibrated" not in answer(call(tools, "search_knowledge", query="解の公式"))
+    weights = replace(world.searched.weights, is_calibrated=False)
+    monkeypatch.setattr(world, "searched", replace(world.searched, weights=weights))
+    for question in ({"query": "解の公式"}, {"queries": ["解の公式", "因数分解"]}):
+        result = call(tools, "search_knowledge", **question)
+        assert answer(result)["uncalibrated"].startswith("similarity is uncalibrated")
+        assert answer(result)["uncalibrated"] in said(result)
 
 
 def test_arguments_may_be_absent_and_an_unknown_tool_is_none(tools: KnowledgeTools) -> None:

@@ -359,7 +359,7 @@ def test_links_have_their_addresses_where_a_text_is_read_and_none_where_it_is_co
     assert f"{whole}\nAn author wrote [x](<//[y>)." in answer(call(tools, "read_page", page="docs/links"))["text"]
     assert whole in answer(call(tools, "get_chunk_by_id", id=place["id"]))["chunk"]["content"]
     assert answer(call(tools, "read_page", page=pots))["title"] == "Pots"
-    (first, *_) = answer(call(tools, "search_knowledge", query="download links 2027"))["results"]
+    (first, *_) = answer(call(tools, "search_knowledge", query="download links 2027", max_tokens=1500))["results"]
     assert f"Download it {file}, see the pots and {elsewhere}." in first["content"]
     assert first["missing"] == ["2027"]
     assert "](" not in first["excerpt"]

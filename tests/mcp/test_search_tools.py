@@ -4,6 +4,7 @@ import asyncio
 import copy
 import json
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
 from functools import partial
 from typing import Any, TypeVar
 
@@ -19,6 +20,7 @@ from sakuin.platform.keys import hash_of_key
 from sakuin.tables.model import SEARCH_INPUT_SCHEMA
 from starlette.applications import Starlette
 
+from tests import worlds
 from tests.doubles.chunk_store import WatchedStore
 from tests.emptied import emptied
 from tests.events import ENDPOINT_KEY
@@ -134,6 +136,16 @@ def test_a_store_that_is_down_and_a_tool_that_is_unbound_meanwhile_are_errors(ta
         result = tables.ask(endpoint, {"query": "解の公式"})
         assert (result.is_error, result.structured_content) == (True, None)
         assert sentence in result.content[0].text
+
+
+def test_with_a_model_that_was_not_measured_an_answer_says_that_similarity_is_uncalibrated(
+    tables: TableWorld, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    endpoint = keyed(tables, tables.tool(tables.table({"a": TEXT}), ""))
+    tables.settle()
+    assert "uncalibrated" not in tables.answer(endpoint, "解の公式")
+    monkeypatch.setattr(worlds, "WEIGHTS", replace(worlds.WEIGHTS, is_calibrated=False))
+    assert tables.answer(endpoint, "解の公式")["uncalibrated"].startswith("similarity is uncalibrated")
 
 
 def test_without_the_embedding_service_words_alone_answer_and_the_answer_says_so(tables: TableWorld) -> None:

@@ -64,6 +64,6 @@ def test_each_number_that_was_not_learned_has_a_reason() -> None:
 def test_what_is_known_of_models_is_little_and_all_else_is_learned() -> None:
     weights = json.loads(files("sakuin.retrieval").joinpath("weights.json").read_text("utf-8"))
     assert weights.pop("models").keys() == {"multilingual-e5-small", "another"}
-    assert weights.keys() == {"score", "scales", "farther", "provenance"}
+    assert weights.keys() == {"score", "scales", "farther", "doubts", "provenance"}
     # The aim is five.
     assert sum(map(len, CHOSEN.values())) <= 9

@@ -5,12 +5,14 @@ from dataclasses import replace
 
 import pytest
 from sakuin.language.model import Slot
+from sakuin.retrieval.index_version import ANALYZER
 from sakuin.retrieval.ranking import (
     Candidate,
     Frequencies,
     Unrelated,
     WordMatch,
     behind_by_language,
+    doubted,
     is_shown,
     known_share,
     leads,
@@ -164,9 +166,38 @@ def test_in_a_library_of_one_language_or_of_unknown_ones_no_text_is_behind() -> 
 
 def test_a_model_that_nobody_measured_has_the_same_weights() -> None:
     known, unknown = weights_of("multilingual-e5-small"), weights_of("a model nobody has measured")
-    assert replace(known, mean=unknown.mean, spread=unknown.spread, known=unknown.known) == unknown != known
+    of_model = {"mean": unknown.mean, "spread": unknown.spread, "known": unknown.known}
+    assert replace(known, **of_model, is_calibrated=False) == unknown != known
     # What is known of a model counts more than what is guessed of another.
     assert known.known > unknown.known
+
+
+@pytest.mark.parametrize(
+    ("model", "analyzer", "is_calibrated"),
+    [
+        ("multilingual-e5-small", ANALYZER, True),
+        ("multilingual-e5-small", "older", False),
+        ("another", ANALYZER, False),
+    ],
+)
+def test_a_scale_is_calibrated_for_the_model_and_the_analyzer_that_it_was_learned_with(
+    model: str, analyzer: str, is_calibrated: bool
+) -> None:
+    assert weights_of(model, analyzer).is_calibrated == is_calibrated
+
+
+@pytest.mark.parametrize("kind", ["number", "code", "name"])
+def test_what_the_best_text_lacks_lowers_all_results_and_what_no_text_has_refuses_them(kind: str) -> None:
+    some = [Candidate("a", 1.0), Candidate("b", 0.9)]
+    ranking = rank(some, dict.fromkeys("ab", NO_WORDS), OTHERS, WEIGHTS, SCALE)
+    assert doubted(ranking, (), WEIGHTS) == ranking
+    elsewhere = doubted(ranking, {kind}, WEIGHTS)
+    assert all(after.probability < before.probability for after, before in zip(elsewhere, ranking, strict=True))
+    assert (elsewhere[0].is_good, elsewhere[0].similarity >= LEAST_SIMILARITY) == (True, True)
+    nowhere = doubted(ranking, {kind, f"absent_{kind}"}, WEIGHTS)
+    assert nowhere[0].probability <= elsewhere[0].probability
+    assert (nowhere[0].is_good, nowhere[0].similarity < LEAST_SIMILARITY) == (False, True)
+    assert doubted([], {kind}, WEIGHTS) == []
 
 
 def test_what_there_is_of_a_question_chooses_the_scale() -> None:
@@ -212,6 +243,8 @@ def test_the_learned_weights_go_the_way_that_sense_demands() -> None:
     assert min(WEIGHTS.meaning, WEIGHTS.words, WEIGHTS.covered) > 0 >= max(WEIGHTS.scattered, WEIGHTS.example)
     for scale in WEIGHTS.scales.values():
         assert scale.score > 0 <= scale.lead
+        assert scale.ahead >= 0 < scale.most
+        assert min(WEIGHTS.doubts.values()) >= 0
         similarities = [scale.similarity(score, lead) for score in (-1e9, 0, 3, 9, 1e9) for lead in (-1, 2)]
         assert 0 <= min(similarities) < max(similarities) <= 1
         assert similarities[::2] == sorted(similarities[::2])
@@ -245,6 +278,13 @@ def test_many_that_are_nearly_as_good_make_a_result_less_probable() -> None:
 
 def test_a_score_beyond_what_a_good_match_needs_says_nothing_more() -> None:
     assert SCALE.similarity(SCALE.least - 1, 1.0) < SCALE.similarity(SCALE.least, 1.0) == SCALE.similarity(99.0, 1.0)
+
+
+def test_a_lead_helps_a_weak_score_to_be_a_good_match_up_to_a_bound() -> None:
+    weak = SCALE.least - SCALE.ahead
+    assert weak == SCALE.strength(weak, -1.0) < SCALE.strength(weak, 0.5) < SCALE.least < SCALE.strength(weak, 1.5)
+    assert SCALE.strength(weak, SCALE.most) == SCALE.strength(weak, SCALE.most + 9)
+    assert SCALE.similarity(weak, SCALE.most) == SCALE.similarity(weak, SCALE.most + 9)
 
 
 def test_an_example_ranks_below_its_concept_which_rises_with_it() -> None:

@@ -269,6 +269,7 @@ class KnowledgeAnswer:
 
     `degraded` is a sentence about the part of the search that was unavailable, `not_exact` one about phrases in
     quotation marks that no result has. `not_in_scope` are the specifics that no text has that passes the filters.
+    `uncalibrated` is a sentence about similarities that nobody measured.
     """
 
     understood: AnalyzedQuery
@@ -277,6 +278,7 @@ class KnowledgeAnswer:
     degraded: str | None = None
     not_exact: str | None = None
     not_in_scope: tuple[str, ...] = ()
+    uncalibrated: str | None = None
 
     @property
     def query(self) -> str:

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Callable, Sequence, Set
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 from sakuin.knowledge.excerpt import excerpt, matched_words
@@ -10,15 +10,16 @@ from sakuin.knowledge.markdown import plain_text
 from sakuin.knowledge.model import EVERYTHING, Filters, Hit, KnowledgeAnswer, Match, learns_author
 from sakuin.knowledge.names import link, with_links
 from sakuin.knowledge.postgres_search import DEPTH, ChunkSearch, Lexicon, Question
-from sakuin.language.model import AnalyzedQuery, LexiconEntries
+from sakuin.language.model import NO_LACK, AnalyzedQuery, Lack, LexiconEntries
 from sakuin.language.questions.query_analysis import analyze_query, lexicon_lookup
-from sakuin.language.questions.specifics import absent, missing_from
+from sakuin.language.questions.specifics import lack_of, missing_from
 from sakuin.language.unicode_text import folded
 from sakuin.language.vocabulary import Vocabulary, vocabulary_of
 from sakuin.platform.embedding import QuestionEmbedder
 from sakuin.retrieval.index_version import PageIndexVersion
-from sakuin.retrieval.ranking import shown
+from sakuin.retrieval.ranking import doubted, shown
 from sakuin.retrieval.vectors import SearchMode, question_vectors
+from sakuin.retrieval.weights import UNCALIBRATED
 
 # A sign of inches is no quotation mark.
 _QUOTED = re.compile(
@@ -33,13 +34,16 @@ _NOT_EXACT = "None of the nearest explanations has {} exactly. find_text searche
 class RankedMatches:
     """How a question was understood, and its matches in an index version, good or not, the best first.
 
-    `degraded` is a sentence about the part of the search that was unavailable. `asked` is the query to the index.
+    `degraded` is a sentence about the part of the search that was unavailable. `asked` is the query to the index,
+    `lack` what the best match lacks.
     """
 
     understood: AnalyzedQuery
     asked: Question
     matches: Sequence[Match]
     degraded: str | None = None
+    lack: Lack = NO_LACK
+    uncalibrated: str | None = None
 
     @property
     def version(self) -> PageIndexVersion:
@@ -135,7 +139,9 @@ class SearchKnowledge:
                 wants_example=question.wants_example,
                 asks_nothing=question.asks_nothing,
             )
-            ranked.append(RankedMatches(question, request, pages.chunks.matches(request), degraded))
+            matches, lack = _doubted(pages.chunks, request, question)
+            uncalibrated = None if pages.chunks.weights.is_calibrated else UNCALIBRATED
+            ranked.append(RankedMatches(question, request, matches, degraded, lack, uncalibrated))
         return ranked
 
     def _words(self, queries: Sequence[str], pages: SearchedPages, filters: Filters) -> list[LexiconEntries]:
@@ -157,15 +163,9 @@ class SearchKnowledge:
         )
         question = ranked.understood.with_results(match.ranked.words.matched for match in results)
         not_exact = _NOT_EXACT.format(" ".join(f"“{phrase}”" for phrase in phrases)) if phrases and not exact else None
-        not_in_scope = self._not_in_scope(ranked, hits)
-        return KnowledgeAnswer(question, hits, is_weak, ranked.degraded, not_exact, not_in_scope)
-
-    def _not_in_scope(self, ranked: RankedMatches, hits: Sequence[Hit]) -> tuple[str, ...]:
-        """Returns the specifics of a question that no text has, among those that no result has."""
-        lacking = [each for each in ranked.understood.specifics if all(each.text in hit.missing for hit in hits)]
-        if not lacking or not hits:
-            return ()
-        return absent(lacking, lambda terms: self.pages(None).chunks.chunks.has_terms(terms, ranked.asked.filters))
+        not_in_scope = tuple(each for each in ranked.lack.absent if all(each in hit.missing for hit in hits))
+        said = (ranked.degraded, not_exact, not_in_scope, ranked.uncalibrated)
+        return KnowledgeAnswer(question, hits, is_weak, *said)
 
     def _hit(self, match: Match, copies: Sequence[Match], vocabulary: Vocabulary, question: AnalyzedQuery) -> Hit:
         body = plain_text(match.body)
@@ -189,6 +189,16 @@ class SearchKnowledge:
             missing=missing_from(author_text(match), question),
             same_text=tuple(link(each.material, each.anchor, self.base_url, text=each.content) for each in copies),
         )
+
+
+def _doubted(chunks: ChunkSearch, asked: Question, question: AnalyzedQuery) -> tuple[Sequence[Match], Lack]:
+    """Returns the matches of a question, less probable by what the best of them lacks, and that."""
+    matches = chunks.matches(asked)
+    if not matches:
+        return matches, NO_LACK
+    lack = lack_of(author_text(matches[0]), question, lambda terms: chunks.chunks.has_terms(terms, asked.filters))
+    ranking = doubted([match.ranked for match in matches], lack.doubts, chunks.weights)
+    return [replace(match, ranked=ranked) for match, ranked in zip(matches, ranking, strict=True)], lack
 
 
 def author_text(match: Match) -> str:

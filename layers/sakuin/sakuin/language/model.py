@@ -115,6 +115,21 @@ class Specific:
 
 
 @dataclass(frozen=True, slots=True)
+class Lack:
+    """What the best text lacks of a question: `absent` are the specifics, as typed, that no other text has either.
+
+    `doubts` are the kinds of what it lacks, and `absent_` with the kinds of what no text has. Beside formulas, and
+    in an exercise, a number is an example, and no doubt.
+    """
+
+    doubts: frozenset[str] = frozenset()
+    absent: tuple[str, ...] = ()
+
+
+NO_LACK = Lack()
+
+
+@dataclass(frozen=True, slots=True)
 class AnalyzedQuery:
     """A question ready for the search. The same question and lexicon entries give the same result.
 

@@ -1,7 +1,7 @@
 """The Search Tools of an endpoint as MCP tools."""
 
 import json
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,6 +15,7 @@ from sakuin.mcp.answers import (
     Answer,
     RecordRefused,
     add_fitting,
+    add_not_in_scope,
     as_json,
     counted,
     cursor_of,
@@ -29,11 +30,10 @@ from sakuin.mcp.answers import (
 from sakuin.mcp.knowledge.schemas import READ_ONLY
 from sakuin.platform.telemetry import NO_METER, Meter, count_search
 from sakuin.tables.entries import MOST_LISTED, FieldType, readable
-from sakuin.tables.json_pointer import is_within, pointer_hash, relative
+from sakuin.tables.json_pointer import pointer_hash, relative
 from sakuin.tables.model import SEARCH_INPUT_SCHEMA, BoundTool, Endpoint
-from sakuin.tables.objects import nearest_pointers
 from sakuin.tables.postgres import ToolSearch
-from sakuin.tables.search import TableSearches
+from sakuin.tables.search import TableSearches, places_around
 
 INSTRUCTIONS = """\
 The tools of this endpoint search large documents by meaning and by words, each tool its own part. They keep no memory:
@@ -115,10 +115,7 @@ class SearchTools:
             fields = chunk.get("entry") or chunk.get("object", {}).get("fields", {})
             if missing := result.missing_from("\n".join([chunk["chunk"]["chunk_text"], *map(str, fields.values())])):
                 chunk["missing"] = missing
-        specifics = result.understood.specifics if around else ()
-        lacking = [one for one in specifics if all(one.text in chunk.get("missing", ()) for chunk in around)]
-        if lacking and (absent := search.absent_from_scope(tool, lacking)):
-            answer["not_in_scope"] = list(absent)
+        add_not_in_scope(answer, result.absent if around else (), around)
         shown = start + add_fitting(answer, "results", around, optional=("object", "entry"), text_form=_as_text)
         if shown < len(results):
             answer["truncated"] = f"{shown} of {len(results)} results so far. Send `next_cursor` for the others."
@@ -129,7 +126,7 @@ class SearchTools:
 def _with_objects(records: ToolSearch, endpoint: Endpoint, tool: BoundTool, results: Sequence[Answer]) -> list[Answer]:
     """Returns the results, each with its entry, or the nearest object around it that has short fields, in the scope."""
     pointers = [result["chunk"]["json_pointer"] for result in results]
-    places = {pointer: list(_places_around(tool, pointer)) for pointer in pointers}
+    places = {pointer: list(places_around(tool, pointer)) for pointer in pointers}
     hashes = {pointer_hash(place) for nearest in places.values() for place in nearest}
     fields = records.objects(endpoint.id, tool.id, hashes)
     objects = {
@@ -156,14 +153,6 @@ def _without_copies(tool: BoundTool, results: Sequence[Answer]) -> list[Answer]:
             fields = {name: value for name, value in entry.items() if first["entry"].get(name) != value}
             first.setdefault("same_text", []).append({"json_path": result["json_path"], "entry": fields})
     return list(firsts.values())
-
-
-def _places_around(tool: BoundTool, pointer: str) -> Iterator[str]:
-    """Yields the pointers in the scope where the entry of a string, or its object, may be, the nearest first."""
-    entry = tool.entries.entry_of(pointer)
-    yield from (
-        place for place in (nearest_pointers(pointer) if entry is None else [entry]) if is_within(place, tool.json_path)
-    )
 
 
 def _surroundings(tool: BoundTool, pointer: str, place: str, fields: Mapping[str, Any]) -> Answer:

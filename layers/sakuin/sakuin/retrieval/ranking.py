@@ -58,8 +58,8 @@ class Ranked:
 
     `evidence` is its score, `lead` what that is ahead of all others together. `z`: the cosine in standard deviations.
     `words`: what it has of the question's words. `behind`, 0-1: how much of a section's words one box of its page has.
-    `lowered`: of a refused question, whose probabilities are all below `LEAST_SIMILARITY`; `least`: what that of a
-    good first result is at least.
+    `doubt`, in logits: for what the best text lacks of the question. `lowered`: of a refused question, whose
+    probabilities are all below `LEAST_SIMILARITY`; `least`: what that of a good first result is at least.
     """
 
     id: str
@@ -69,13 +69,14 @@ class Ranked:
     z: float
     words: WordMatch
     behind: float = 0.0
+    doubt: float = 0.0
     lowered: bool = False
     least: float = 0.0
 
     @property
     def probability(self) -> float:
         """Returns the probability, 0-1, that it answers, without what its place says."""
-        return self.scale.similarity(self.evidence, self.lead)
+        return self.scale.similarity(self.evidence, self.lead, self.doubt)
 
     @property
     def similarity(self) -> float:
@@ -92,7 +93,7 @@ class Ranked:
     @property
     def is_good(self) -> bool:
         """Whether it has the evidence that answers have. If the best has not, the answer is `no_good_match`."""
-        return self.evidence >= self.needed
+        return self.scale.strength(self.evidence, self.lead) >= self.needed and not self.lowered
 
 
 class Result(Protocol):
@@ -302,6 +303,20 @@ def rank(
     if not ranked or ranked[0].is_good:
         return [*(replace(each, least=LEAST_SIMILARITY) for each in ranked[:1]), *ranked[1:]]
     return [replace(each, lowered=True) for each in ranked]
+
+
+def doubted(ranking: Sequence[Ranked], doubts: Collection[str], weights: Weights) -> Sequence[Ranked]:
+    """Returns a ranking whose best text lacks something of the question: `Lack.doubts`.
+
+    It is refused if no text has that.
+    """
+    if not ranking or not doubts:
+        return ranking
+    doubt = math.fsum(weights.doubts[each] for each in doubts)
+    ranked = [replace(each, doubt=doubt) for each in ranking]
+    if any(each.startswith("absent") for each in doubts):
+        ranked = [replace(each, lowered=True, least=0.0) for each in ranked]
+    return ranked
 
 
 def _behind_boxes(

@@ -1,26 +1,37 @@
 """The search of a Search Tool in its part of a Table."""
 
 import math
-from collections.abc import Callable, Mapping, Sequence, Set
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from dataclasses import asdict, dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol
 
 from sakuin.errors import Invalid, Unavailable
 from sakuin.language.impacts import impacts_in_chunk
-from sakuin.language.model import AnalyzedQuery, Specific
+from sakuin.language.model import NO_LACK, AnalyzedQuery, Lack
 from sakuin.language.questions.query_analysis import analyze_query, lexicon_lookup
-from sakuin.language.questions.specifics import absent, missing_from
+from sakuin.language.questions.specifics import lack_of, missing_from
 from sakuin.platform.embedding import QuestionEmbedder
 from sakuin.retrieval.index_version import TableCut
 from sakuin.retrieval.proximity import COMPARED, ComparedText, ranked_by_texts
-from sakuin.retrieval.ranking import Candidate, Ranked, WordMatch, known_share, rank, shown, unrelated, word_matches
+from sakuin.retrieval.ranking import (
+    Candidate,
+    Ranked,
+    WordMatch,
+    doubted,
+    known_share,
+    rank,
+    shown,
+    unrelated,
+    word_matches,
+)
 from sakuin.retrieval.vectors import SearchMode, question_vectors
-from sakuin.retrieval.weights import SAMPLE, Weights
+from sakuin.retrieval.weights import SAMPLE, UNCALIBRATED, Weights
 from sakuin.tables.entries import Condition, check_known, conditions, fixed_conditions, found_elsewhere
 from sakuin.tables.json_pointer import is_within, pointer_hash, relative
 from sakuin.tables.model import BoundTool, FullChunk
 from sakuin.tables.nodes import Found, FoundChunk, namespace
+from sakuin.tables.objects import nearest_pointers
 from sakuin.tables.postgres import ToolSearch
 
 if TYPE_CHECKING:
@@ -48,7 +59,7 @@ class TableAnswer:
     `no_good_match`: the answer is probably not among the hits, which are the nearest. `hint` then says which values of
     a filter have some.
 
-    `degraded` names what was unavailable for the search.
+    `degraded` names what was unavailable for the search. `absent`: what no text in the scope has of the question.
     """
 
     understood: AnalyzedQuery
@@ -57,6 +68,8 @@ class TableAnswer:
     no_good_match: bool = False
     degraded: str | None = None
     hint: str | None = None
+    absent: tuple[str, ...] = ()
+    uncalibrated: str | None = None
 
     def missing_from(self, text: str) -> tuple[str, ...]:
         """Returns the specifics of the question that a text lacks."""
@@ -65,7 +78,8 @@ class TableAnswer:
     def as_json(self) -> dict[str, Any]:
         """Returns the answer for agents."""
         question = self.understood
-        optional = {"understood_as": question.understood_as, "degraded": self.degraded, "hint": self.hint}
+        optional = {"understood_as": question.understood_as}
+        optional |= {name: getattr(self, name) for name in ("degraded", "uncalibrated", "hint")}
         return {
             "query": question.query,
             "index": self.index,
@@ -98,6 +112,8 @@ class TableExplanation:
     candidates: tuple[TableCandidate, ...]
     degraded: str | None
     expected: tuple[TableCandidate, ...] = ()
+    lack: Lack = NO_LACK
+    uncalibrated: str | None = None
 
     @property
     def is_refused(self) -> bool:
@@ -149,6 +165,8 @@ class SearchTable:
             no_good_match=is_weak,
             degraded=question.degraded,
             hint=self._hint(mcp_id, tool, query, top_k, needed) if is_weak and needed else None,
+            absent=question.lack.absent,
+            uncalibrated=question.uncalibrated,
         )
 
     def _best(
@@ -177,13 +195,21 @@ class SearchTable:
         attributes = records.attributes(mcp_id, tool.id, {pointer_hash(place) for place in places if place})
         return found_elsewhere(needed, attributes)
 
-    def absent_from_scope(self, tool: BoundTool, specifics: Sequence[Specific]) -> tuple[str, ...]:
-        """Returns the specifics of a question, as typed, that no chunk in the Tool's scope has."""
-        name = namespace(tool.project_id, tool.table_id, self.tables(None).suffix)
-        if (fixed := fixed_conditions(tool.entries, tool.fixed)) is None:
-            return tuple(each.text for each in specifics)
+    def _lack(
+        self, mcp_id: str, tool: BoundTool, tables: SearchedTables, question: AnalyzedQuery, at: FullChunk
+    ) -> Lack:
+        """Returns what a chunk lacks of a question, with the fields that an answer shows beside it."""
+        if not missing_from(at.chunk_text, question):
+            return NO_LACK
+        places = list(places_around(tool, at.json_pointer))
+        around = tables.records.objects(mcp_id, tool.id, {pointer_hash(place) for place in places})
+        fields: Mapping[str, Any] = next((around[place] for place in places if place in around), {})
+        shown = [str(value) for name, value in fields.items() if name not in tool.fixed]
+        name = namespace(tool.project_id, tool.table_id, tables.suffix)
+        # A Tool with a fixed filter that nothing passes has no results.
+        fixed = fixed_conditions(tool.entries, tool.fixed) or ()
         have_terms = partial(self.store.have_terms, name, scope=pointer_hash(tool.json_path), needed=fixed)
-        return absent(specifics, have_terms)
+        return lack_of("\n".join([at.chunk_text, *shown]), question, have_terms)
 
     def explanation(
         self,
@@ -271,12 +297,15 @@ class SearchTable:
         compared = [each for each in first if each.id in current][:COMPARED]
         texts = {each.id: ComparedText(current[each.id].chunk_text) for each in compared}
         of_current = partial(ranked, [each for each in candidates if each.id in current])
-        shown = ranked_by_texts(of_current, words, first, [(slots, texts)], frequencies)
+        ranking = ranked_by_texts(of_current, words, first, [(slots, texts)], frequencies)
+        lack = self._lack(mcp_id, tool, tables, question, current[ranking[0].id]) if ranking else NO_LACK
+        shown = doubted(ranking, lack.doubts, weights)
         best = [
             TableCandidate(place, each, rows[each.id], relative(chunk.json_pointer, tool.json_path), chunk)
             for place, (each, chunk) in enumerate(((each, current[each.id]) for each in shown), start=1)
         ]
-        return TableExplanation(question, tuple(best), degraded)
+        uncalibrated = None if weights.is_calibrated else UNCALIBRATED
+        return TableExplanation(question, tuple(best), degraded, lack=lack, uncalibrated=uncalibrated)
 
 
 class TableSearches(Protocol):
@@ -300,6 +329,13 @@ def _passing(search: Callable[..., Found], tool: BoundTool, needed: Sequence[Con
         if tool.state not in ("ready", "empty"):
             raise Unavailable("The filters of this tool are being updated") from error
         return Found()
+
+
+def places_around(tool: BoundTool, pointer: str) -> Iterator[str]:
+    """Yields the pointers in the scope where the entry of a string, or its object, may be, the nearest first."""
+    entry = tool.entries.entry_of(pointer)
+    places = nearest_pointers(pointer) if entry is None else [entry]
+    yield from (place for place in places if is_within(place, tool.json_path))
 
 
 def _candidate(found: FoundChunk) -> Candidate:

@@ -60,7 +60,7 @@ class Searches:
 
     def _searched_pages(self, index: StoredIndexVersion) -> SearchedPages:
         model = index.settings.model
-        chunks = ChunkSearch(self._chunks(index), weights_of(model.name))
+        chunks = ChunkSearch(self._chunks(index), weights_of(model.name, index.settings.analyzer))
         return SearchedPages(chunks, self.embedder(model), index.settings.pages)
 
     def _chunks(self, index: StoredIndexVersion) -> CandidateStore:
@@ -75,4 +75,5 @@ class Searches:
 
     def _searched_tables(self, index: StoredIndexVersion) -> SearchedTables:
         records, model = ToolSearch(self._clients.supabase, index.tables), index.settings.model
-        return SearchedTables(records, self.embedder(model), weights_of(model.name), index.suffix)
+        embedder, analyzer = self.embedder(model), index.settings.analyzer
+        return SearchedTables(records, embedder, weights_of(model.name, analyzer), index.suffix)

@@ -16,6 +16,8 @@ _ALONE = re.compile(r"[a-zäöüß]{3,}(?:e[rsm]|ene|ische|ige|liche|ale)")
 _COMMON = re.compile(
     r".*(?:ung|[hk]eit|schaft|[ts]ion|tät|ismus|ment|nis|ling|chen|lein|tum|enz|anz|ik|logie|gra(?:ph|f)ie|eur|mus)"
     r"(?:e?n|e?s|e|se|innen|in)?"
+    # The plural of many nouns: Füße, Bäume.
+    r"|.*[äöü]u?[bcdfghjklmnprstvwxzß]{1,3}e"
 )
 # Longer words are compounds.
 _LONGEST = 11

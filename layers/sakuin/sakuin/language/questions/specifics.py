@@ -14,7 +14,7 @@ from functools import cached_property, lru_cache
 from sakuin.language.analysis import AnalyzedText, analyze, analyze_canonical
 from sakuin.language.character_grams import character_grams
 from sakuin.language.letters import stem, to_katakana
-from sakuin.language.model import AnalyzedQuery, RewriteStep, Specific, SpecificKind
+from sakuin.language.model import NO_LACK, AnalyzedQuery, Lack, RewriteStep, Specific, SpecificKind
 from sakuin.language.notation import canonical
 from sakuin.language.numerals import KANJI, value_of
 from sakuin.language.questions.function_words import (
@@ -63,7 +63,10 @@ zero/zeroth one/first two/second three/third four/fourth five/fifth six/sixth se
 ten/tenth eleven/eleventh twelve/twelfth thirteen/thirteenth fourteen/fourteenth fifteen/fifteenth sixteen/sixteenth
 seventeen/seventeenth eighteen/eighteenth nineteen/nineteenth twenty/twentieth
 """
+# A question with so many numbers is an exercise.
+_OF_AN_EXERCISE = 3
 _MARK = re.compile("[\u0300-\u036f]")
+_FORMULA = re.compile(r"[^\W_]\s*[=≠≤≥±]\s*[-+−±]?\s*[^\W_]|\\frac|\\sqrt|√")
 
 
 def specifics_of(query: str, steps: Sequence[RewriteStep], concepts: Collection[str]) -> tuple[Specific, ...]:
@@ -91,6 +94,20 @@ def missing_from(text: str, question: AnalyzedQuery) -> tuple[str, ...]:
         one for one in question.specifics if has_names or one.kind != "name" or (one.text.isascii() and not is_latin)
     )
     return tuple(one.text for one in counted if not compared.has(one))
+
+
+def lack_of(text: str, question: AnalyzedQuery, has_terms: Callable[[list[list[str]]], Iterable[bool]]) -> Lack:
+    """Returns what a text lacks of a question. `has_terms` is that of `absent`."""
+    missing = missing_from(text, question)
+    if not missing:
+        return NO_LACK
+    lacking = [one for one in question.specifics if one.text in missing]
+    nowhere = absent(lacking, has_terms)
+    numbers = sum(one.kind == "number" for one in question.specifics)
+    is_example = numbers >= _OF_AN_EXERCISE or any(map(_FORMULA.search, (text, question.query)))
+    counted = [one for one in lacking if one.kind != "number" or not is_example]
+    doubts = {name for one in counted for name in (one.kind, *([f"absent_{one.kind}"] if one.text in nowhere else ()))}
+    return Lack(frozenset(doubts), nowhere)
 
 
 def absent(specifics: Sequence[Specific], has_terms: Callable[[list[list[str]]], Iterable[bool]]) -> tuple[str, ...]:

@@ -95,8 +95,9 @@ def search_knowledge(library: SearchedLibrary, wanted: SearchArguments) -> Answe
             {"query": each.query, "no_good_match": each.no_good_match, **_of_question(each), "results": []}
             for each in found
         ]
-    if degraded := next((each.degraded for each in found if each.degraded), None):
-        answer["degraded"] = degraded
+    for name in ("degraded", "uncalibrated"):
+        if said := next((said for each in found if (said := getattr(each, name))), None):
+            answer[name] = said
     add_link_note(answer, read.base_url, has_links=bool(hits))
     if is_refused and "max_tokens" not in wanted.model_fields_set:
         results = [_nearest(hit) for hit in hits[start:]]

@@ -10,7 +10,7 @@ def as_markdown(name: str, answer: Answer) -> str:
     """Returns the answer of a tool as Markdown: all of it that a reader needs."""
     lines = [
         NOTE,
-        *(answer[each] for each in ("links", "degraded", "not_exact") if each in answer),
+        *(answer[each] for each in ("links", "degraded", "uncalibrated", "not_exact") if each in answer),
         *_WRITE[name](answer),
     ]
     if cursor := answer.get("next_cursor"):
