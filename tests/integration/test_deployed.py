@@ -234,7 +234,7 @@ def test_text_that_was_edited_away_is_never_seen_again(deployed: Deployed, tmp_p
     )
     assert not [text for text in texts(deployed.call_tool(endpoint, "edited", "解の公式", top_k=50)) if text in OLD]
     path = f"/v1/mcps/{endpoint['mcp_id']}/tools/{tool['tool_id']}/search"
-    over_rest = api(deployed, endpoint["key"], "POST", path, json={"query": "定理"})
+    over_rest = api(deployed, endpoint["key"], "POST", path, json={"query": "定理", "vendor_ids": True})
     assert over_rest.json() == deployed.call_tool(endpoint, "edited", "定理")["structuredContent"]
     deployed.printed("table", "rm", table)
     assert deployed.tool_names(endpoint) == []
