@@ -41,7 +41,7 @@ def test_results_show_what_an_agent_gets(filled: Operator) -> None:
 
 def test_json_is_the_structured_answer_itself(filled: Operator) -> None:
     answer = filled.sakuin("search", "解の公式", "--json").document
-    assert set(answer) == {"note", "query", "results", "no_good_match", "links"}
+    assert set(answer) == {"note", "query", "results", "no_good_match", "links", "uncalibrated"}
     assert answer["results"][0]["url"] == f"/{LONG}.html#rule-formula"
 
 
