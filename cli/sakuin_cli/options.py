@@ -107,6 +107,7 @@ def as_command(function: Callable[..., None]) -> Callable[..., None]:
             function(first.annotation(terminal, data, dry_run=dry_run), **values)
 
     signature = inspect.Signature([*parameters, *shared])
+    # Typer reads it; mypy does not know this attribute of functions.
     command.__signature__ = signature  # type: ignore[attr-defined]
     command.__annotations__ = {name: one.annotation for name, one in signature.parameters.items()}
     return command

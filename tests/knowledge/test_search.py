@@ -102,7 +102,8 @@ class _Near(ChunkSearch):
         best = next(each for each in ranked if each.anchor == "rule-quadratic-formula")
         scale = Scale(constant=0.0, score=1.0, lead=0.0, least=1.0)
         evidences = [replace(best.ranked, evidence=math.log(each / (1 - each)), scale=scale) for _, each in found]
-        return [replace(best, title=title, ranked=one) for (title, _), one in zip(found, evidences, strict=True)]
+        titles = [title for title, _ in found]
+        return [replace(best, id=title, title=title, ranked=one) for title, one in zip(titles, evidences, strict=True)]
 
 
 def test_without_a_good_match_the_nearest_three_come_with_their_similarities(world: World) -> None:

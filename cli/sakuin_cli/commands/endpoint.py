@@ -37,9 +37,7 @@ def new(
     """Create an endpoint with its Search Tools and show its key, only once."""
     project_id, fixed = command.settings.project_id(project), _filter(filter)
     ids = [command.id_of("tools", one, project) for one in tool or ()]
-    (made,) = command.send_all(
-        Request("POST", ("projects", project_id, "mcps"), {"name": name, "tool_ids": ids, **fixed})
-    )
+    made = command.send("POST", "projects", project_id, "mcps", name=name, tool_ids=ids, **fixed)
     command.terminal.fields({"mcp_id": made["mcp"]["id"], "key": made["key"]})
 
 

@@ -93,10 +93,12 @@ def put(
     if not (table_id or rules or no_entries):
         rules = _proposed(document, threshold, command.terminal)
     if rules and file:
-        typer.echo(estimate_of(document, rules, threshold), err=True)
+        from sakuin.tables.admin.proposals import cost_of
+
+        typer.echo(cost_of(document, rules, threshold), err=True)
     if file and not table_id:
         name = name or file.stem
-    members = {"name": name, "chunk_threshold_chars": chunk_threshold, "entries": rules}
+    members = {"name": name, "chunk_threshold_chars": chunk_threshold, "entries": rules and asdict(rules)}
     given: dict[str, Any] = {member: value for member, value in members.items() if value is not None}
     given |= {"entries": None} if no_entries else {}
     place = ("tables", table_id) if table_id else ("projects", command.settings.project_id(project), "tables")
@@ -111,7 +113,7 @@ def put(
     if table_id and given:
         table = command.send("PATCH", *place, **given)
         shown = {member: table[member] for member in ("name", "chunk_threshold_chars")}
-        shown |= {"entries": rules} if rules else {}
+        shown |= {"entries": asdict(rules)} if rules else {}
     command.terminal.fields({"table_id": table["id"], "version": table["version"], **shown})
 
 
@@ -171,7 +173,7 @@ def _shown(entries: Mapping[str, Any] | None) -> str | None:
     return " ".join([entries["pattern"], *(f"{name}:{kind}" for name, kind in entries["filter"].items())])
 
 
-def _proposed(document: object, threshold: int, terminal: Terminal) -> Mapping[str, Any] | None:
+def _proposed(document: object, threshold: int, terminal: Terminal) -> "EntryRules | None":
     """Asks whether a document has the entries that it seems to have; without a person at a terminal it only says so."""
     from sakuin.tables.admin.proposals import cost_of, proposal
 
@@ -182,7 +184,7 @@ def _proposed(document: object, threshold: int, terminal: Terminal) -> Mapping[s
         typer.echo(f"{found}. If so, add: {_options(found.rules)}", err=True)
         return None
     question = f"{found}?\n{cost_of(document, found.rules, threshold)}\nIndex it so"
-    return asdict(found.rules) if typer.confirm(question, default=True, err=True) else None
+    return found.rules if typer.confirm(question, default=True, err=True) else None
 
 
 def _options(rules: "EntryRules") -> str:
@@ -198,7 +200,7 @@ def read_rules(
     show: list[str] | None,
     filters: list[str] | None,
     document: Callable[[], object],
-) -> Mapping[str, Any] | None:
+) -> "EntryRules | None":
     """Returns the rules of these options, with the types that the `document` has where an option names none."""
     if pattern is None:
         if search or show or filters:
@@ -210,16 +212,7 @@ def read_rules(
     kinds = {name: kind for name, _, kind in (each.partition(":") for each in filters or ())}
     if not all(kinds.values()):
         kinds = types_in(document(), pattern, kinds)
-    rules = {"pattern": pattern, "search": search or None, "show": show or None, "filter": kinds}
-    return asdict(EntryRules.of(rules))
-
-
-def estimate_of(document: object, rules: Mapping[str, Any], threshold: int) -> str:
-    """Returns the number of chunks and what they cost."""
-    from sakuin.tables.admin.proposals import cost_of
-    from sakuin.tables.entries import EntryRules
-
-    return str(cost_of(document, EntryRules.of(rules), threshold))
+    return EntryRules.of({"pattern": pattern, "search": search or None, "show": show or None, "filter": kinds})
 
 
 def _groups(file: Path) -> list[tuple[str, ...]]:

@@ -150,24 +150,25 @@ class SearchKnowledge:
 
     def _answer(self, query: str, ranked: RankedMatches, top_k: int) -> KnowledgeAnswer:
         phrases = quoted_phrases(query)
+        texts = {match.id: author_text(match) for match in ranked.matches}
         copies: dict[str, list[Match]] = {}
         for match in ranked.matches:
-            copies.setdefault(author_text(match), []).append(match)
+            copies.setdefault(texts[match.id], []).append(match)
         matches = [same[0] for same in copies.values()]
         exact = [match for match in matches if _has(match, phrases)][:top_k] if phrases else []
         is_weak = ranked.is_refused and not exact
         results = exact or shown(matches[:top_k], is_weak=is_weak)
         vocabulary = vocabulary_of(ranked.version.vocabulary)
-        hits = tuple(
-            self._hit(match, copies[author_text(match)][1:], vocabulary, ranked.understood) for match in results
-        )
+        hits = tuple(self._hit(copies[texts[one.id]], texts[one.id], vocabulary, ranked.understood) for one in results)
         question = ranked.understood.with_results(match.ranked.words.matched for match in results)
         not_exact = _NOT_EXACT.format(" ".join(f"“{phrase}”" for phrase in phrases)) if phrases and not exact else None
         not_in_scope = tuple(each for each in ranked.lack.absent if all(each in hit.missing for hit in hits))
         said = (ranked.degraded, not_exact, not_in_scope, ranked.uncalibrated)
         return KnowledgeAnswer(question, hits, is_weak, *said)
 
-    def _hit(self, match: Match, copies: Sequence[Match], vocabulary: Vocabulary, question: AnalyzedQuery) -> Hit:
+    def _hit(self, copies: Sequence[Match], text: str, vocabulary: Vocabulary, question: AnalyzedQuery) -> Hit:
+        """Returns the first of the matches with an author's text as a result."""
+        match, *others = copies
         body = plain_text(match.body)
         matched = matched_words(f"{match.title}\n{body}", match.ranked.words.matched, vocabulary)
         return Hit(
@@ -186,8 +187,8 @@ class SearchKnowledge:
             level=match.level,
             language=match.language,
             matched=matched,
-            missing=missing_from(author_text(match), question),
-            same_text=tuple(link(each.material, each.anchor, self.base_url, text=each.content) for each in copies),
+            missing=missing_from(text, question),
+            same_text=tuple(link(each.material, each.anchor, self.base_url, text=each.content) for each in others),
         )
 
 
