@@ -12,6 +12,7 @@ Lack = Literal["symptom", "everyday", "example"]
 
 KANA = re.compile(r"[ぁ-んァ-ヴ]")
 KANJI = re.compile(r"[㐀-鿿]")
+# In the form that Python finds fastest (`retrieval/passages.py`).
 CJK = re.compile(r"[ぁ-んァ-ヴ㐀-鿿][ぁ-んァ-ヴ㐀-鿿]*")
 LATIN = re.compile(r"[A-Za-z]")
 MOST_LATIN = 10  # letters for each sign of Japanese, which may have much TeX

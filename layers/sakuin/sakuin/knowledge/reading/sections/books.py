@@ -13,7 +13,8 @@ from sakuin.knowledge.reading.outline import Region, without_places
 from sakuin.knowledge.reading.tree import Step
 from sakuin.language.model import LONGEST_BODY
 
-# In Japanese and Chinese a sign counts as a word.
+# In Japanese and Chinese a sign counts as a word. Runs of them in the form that Python finds fastest
+# (`retrieval/passages.py`).
 _SIGN = "\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff"
 WORD, _SIGNS, _OTHERS = re.compile(rf"[\w{_SIGN}]"), re.compile(f"[{_SIGN}][{_SIGN}]*"), re.compile(r"\w+")
 
