@@ -55,6 +55,16 @@ def test_search_gives_ids_titles_and_links_of_the_results_and_nothing_else(offer
     assert 1 <= len(near) <= 3
 
 
+def test_search_links_the_same_text_elsewhere(world: World, changes: None, offered: KnowledgeTools) -> None:
+    for version in ("v1", "v2"):
+        text = "<title>Guide</title><h1>Guide</h1><h2 id='rotate'>Rotate a key</h2><p>Press the red button.</p>"
+        world.put(f"docs/{version}/guide.html", f"<!DOCTYPE html><html lang='en'>{text}</html>".encode())
+    world.settle()
+    first = answer(offered, "search", query="rotate a key with the red button")["results"][0]
+    links = {f"/school_asset/docs/{version}/guide.html#rotate" for version in ("v1", "v2")}
+    assert {first["url"], *first["same_text"]} == links
+
+
 def test_fetch_gives_the_whole_text_of_a_result(offered: KnowledgeTools) -> None:
     document = answer(offered, "fetch", id=FORMULA)
     chunk = answer(offered, "get_chunk_by_id", id=FORMULA)["chunk"]

@@ -66,6 +66,32 @@ def test_sections_with_the_same_headings_and_text_are_one_result_that_names_the_
     assert [(each["url"], "same_text" in each) for each in only["results"][:1]] == [(other, False)]
 
 
+def test_translations_that_match_are_one_result_that_names_them(
+    world: World, changes: None, tools: KnowledgeTools
+) -> None:
+    pages = {
+        "docs/guide": ("en", "rotate", "Rotate a key", "Press the red button."),
+        "docs/de/guide": ("de", "rotate", "Einen Schlüssel wechseln (rotate a key)", "Press the red button, bitte."),
+        "docs/fr/guide": ("fr", "tourner", "Changer une clé (rotate a key)", "Press the red button, s'il vous plaît."),
+        "docs/ja/guide": ("ja", "rotate", "猫の世話", "猫は毎日えさを食べます。"),
+        "docs/de/other": ("de", "rotate", "Rotate a key", "Press the red button in the other room."),
+    }
+    for name, (language, anchor, title, text) in pages.items():
+        page = f"<html lang='{language}'><title>Guide</title><h1>Guide</h1><h2 id='{anchor}'>{title}</h2><p>{text}</p>"
+        world.put(f"{name}.html", f"<!DOCTYPE html>{page}</html>".encode())
+    world.settle()
+    called = call(tools, "search_knowledge", query="rotate a key with the red button", top_k=10)
+    results = {result["url"]: result for result in answer(called)["results"]}
+    pair = ["/school_asset/docs/guide.html#rotate", "/school_asset/docs/de/guide.html#rotate"]
+    ((first, second),) = [(one, other) for one, other in (pair, pair[::-1]) if one in results]
+    assert results[first]["other_languages"] == [second]
+    assert second not in results
+    assert f"In other languages: {second}" in said(called)
+    # Another anchor or page may say something else, and a translation that does not match is no result.
+    for url in ("fr/guide.html#tourner", "de/other.html#rotate"):
+        assert "other_languages" not in results[f"/school_asset/docs/{url}"]
+
+
 def test_list_concepts_shows_what_there_is(tools: KnowledgeTools) -> None:
     listed = answer(call(tools, "list_concepts", type="method"))
     assert listed["next_cursor"] is None

@@ -241,7 +241,8 @@ class Hit:
 
     `content` is the whole text, `excerpt` about 100 characters of it. `matched` are the words of the question as the
     text writes them, those of the greatest weight first; `missing` are its specifics that the author's text lacks.
-    `same_text` are the links of sections with the same headings and text, as in other versions of a documentation.
+    `same_text` are the links of sections with the same headings and text, as in other versions of a documentation,
+    `other_languages` those of its translations that match, too.
     """
 
     id: str
@@ -261,6 +262,7 @@ class Hit:
     matched: tuple[str, ...]
     missing: tuple[str, ...] = ()
     same_text: tuple[str, ...] = ()
+    other_languages: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -129,6 +129,22 @@ def with_links(text: str, material: str, base_url: str = "", *, to_pages: bool =
     return with_addresses(text, shown)
 
 
+def place_in_languages(material: str, anchor: str, language: str | None) -> tuple[str, str] | None:
+    """Returns the name of a section that its translations have, too: the page without the folder of its `language`.
+
+    `de/guide/keys` in German is `guide/keys`, as generators of sites name it. None without language, or if the anchor
+    may be one of another section: without a letter, it only counts headings.
+    """
+    if not language or UNREACHABLE in anchor or not re.search(r"[^\W\d_]", anchor):
+        return None
+    names = {language.lower(), language.lower().partition("-")[0]}
+    folders = material.split("/")
+    of_language = [each for each in folders[:-1] if each.lower().replace("_", "-") in names]
+    for each in of_language[:1]:
+        folders.remove(each)
+    return "/".join(folders), anchor
+
+
 def chunk_of_link(url: str, base_url: str = "") -> str | None:
     """Returns the chunk id that `link` was made of, also for the form that a browser shows; None if it is no link.
 

@@ -1,14 +1,14 @@
 """The search for the elements of pages that answer a question."""
 
 import re
-from collections.abc import Callable, Sequence, Set
+from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from typing import Protocol
 
 from sakuin.knowledge.excerpt import excerpt, matched_words
 from sakuin.knowledge.markdown import plain_text
 from sakuin.knowledge.model import EVERYTHING, Filters, Hit, KnowledgeAnswer, Match, learns_author
-from sakuin.knowledge.names import link, with_links
+from sakuin.knowledge.names import link, place_in_languages, with_links
 from sakuin.knowledge.postgres_search import DEPTH, ChunkSearch, Lexicon, Question
 from sakuin.language.model import NO_LACK, AnalyzedQuery, Lack, LexiconEntries
 from sakuin.language.questions.query_analysis import analyze_query, lexicon_lookup
@@ -17,7 +17,7 @@ from sakuin.language.unicode_text import folded
 from sakuin.language.vocabulary import Vocabulary, vocabulary_of
 from sakuin.platform.embedding import QuestionEmbedder
 from sakuin.retrieval.index_version import PageIndexVersion
-from sakuin.retrieval.ranking import doubted, shown
+from sakuin.retrieval.ranking import doubted, is_shown, shown
 from sakuin.retrieval.vectors import SearchMode, question_vectors
 from sakuin.retrieval.weights import UNCALIBRATED
 
@@ -151,29 +151,32 @@ class SearchKnowledge:
     def _answer(self, query: str, ranked: RankedMatches, top_k: int) -> KnowledgeAnswer:
         phrases = quoted_phrases(query)
         texts = {match.id: author_text(match) for match in ranked.matches}
-        copies: dict[str, list[Match]] = {}
-        for match in ranked.matches:
-            copies.setdefault(texts[match.id], []).append(match)
-        matches = [same[0] for same in copies.values()]
-        exact = [match for match in matches if _has(match, phrases)][:top_k] if phrases else []
+        exact = [match for match in ranked.matches if _has(match, phrases)] if phrases else []
         is_weak = ranked.is_refused and not exact
-        results = exact or shown(matches[:top_k], is_weak=is_weak)
+        copies = _copies(exact or ranked.matches, texts)
+        best = [match for match in ranked.matches if match.id in copies][:top_k]
+        results = best if exact else shown(best, is_weak=is_weak)
         vocabulary = vocabulary_of(ranked.version.vocabulary)
-        hits = tuple(self._hit(copies[texts[one.id]], texts[one.id], vocabulary, ranked.understood) for one in results)
+        hits = tuple(self._hit([one, *copies[one.id]], texts, vocabulary, ranked.understood) for one in results)
         question = ranked.understood.with_results(match.ranked.words.matched for match in results)
         not_exact = _NOT_EXACT.format(" ".join(f"“{phrase}”" for phrase in phrases)) if phrases and not exact else None
         not_in_scope = tuple(each for each in ranked.lack.absent if all(each in hit.missing for hit in hits))
         said = (ranked.degraded, not_exact, not_in_scope, ranked.uncalibrated)
         return KnowledgeAnswer(question, hits, is_weak, *said)
 
-    def _hit(self, copies: Sequence[Match], text: str, vocabulary: Vocabulary, question: AnalyzedQuery) -> Hit:
-        """Returns the first of the matches with an author's text as a result."""
+    def _hit(
+        self, copies: Sequence[Match], texts: Mapping[str, str], vocabulary: Vocabulary, question: AnalyzedQuery
+    ) -> Hit:
+        """Returns the first of the matches that are one result, with links to the others."""
         match, *others = copies
+        links: dict[bool, list[str]] = {True: [], False: []}
+        for each in others:
+            links[texts[each.id] == texts[match.id]].append(self._link(each))
         body = plain_text(match.body)
         matched = matched_words(f"{match.title}\n{body}", match.ranked.words.matched, vocabulary)
         return Hit(
             id=match.id,
-            url=link(match.material, match.anchor, self.base_url, text=match.content),
+            url=self._link(match),
             title=match.title,
             content=with_links(match.content, match.material, self.base_url, to_pages=False),
             excerpt=excerpt(body, around=matched),
@@ -187,9 +190,35 @@ class SearchKnowledge:
             level=match.level,
             language=match.language,
             matched=matched,
-            missing=missing_from(text, question),
-            same_text=tuple(link(each.material, each.anchor, self.base_url, text=each.content) for each in others),
+            missing=missing_from(texts[match.id], question),
+            same_text=tuple(links[True]),
+            other_languages=tuple(links[False]),
         )
+
+    def _link(self, match: Match) -> str:
+        return link(match.material, match.anchor, self.base_url, text=match.content)
+
+
+def _copies(matches: Sequence[Match], texts: Mapping[str, str]) -> dict[str, list[Match]]:
+    """Returns, by the id of each result, the matches behind it: with the same text, and translations of it.
+
+    Only a translation that would be shown by itself is one.
+    """
+    results: dict[str, list[Match]] = {}
+    found: dict[object, Match] = {}
+    for match in matches:
+        is_result = is_shown(match.ranked, matches[0].ranked)
+        place = place_in_languages(match.material, match.anchor, match.language) if is_result else None
+        translated = found.get(place)
+        if translated and translated.language == match.language:
+            translated = None
+        if first := found.get(texts[match.id]) or translated:
+            results[first.id].append(match)
+        else:
+            results[match.id] = []
+        for key in filter(None, (texts[match.id], place)):
+            found.setdefault(key, first or match)
+    return results
 
 
 def _doubted(chunks: ChunkSearch, asked: Question, question: AnalyzedQuery) -> tuple[Sequence[Match], Lack]:

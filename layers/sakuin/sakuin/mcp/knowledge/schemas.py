@@ -100,7 +100,13 @@ _URL = "Leads to the element."
 # The shapes that ChatGPT prescribes have no `note`.
 CHATGPT_SEARCH_OUTPUT: Schema = {
     "type": "object",
-    "properties": {"results": records("Best first.", {"id": "For fetch.", "title": _TITLE, "url": _URL})},
+    "properties": {
+        "results": records(
+            "Best first.",
+            {"id": "For fetch.", "title": _TITLE, "url": _URL}
+            | {"same_text": "Links of the same text elsewhere.", "other_languages": "Links of its translations."},
+        )
+    },
     "required": ["results"],
 }
 

@@ -147,7 +147,12 @@ def _nearest(hit: Hit) -> Answer:
 
 
 def _optional(hit: Hit) -> Answer:
-    members = {"missing": hit.missing, "same_text": hit.same_text}
+    return ({"missing": hit.missing} if hit.missing else {}) | copies_of(hit)
+
+
+def copies_of(hit: Hit) -> Answer:
+    """Returns the links of the texts that are one result with a hit."""
+    members = {"same_text": hit.same_text, "other_languages": hit.other_languages}
     return {name: value for name, value in members.items() if value}
 
 

@@ -42,8 +42,9 @@ def _result(number: int, result: Mapping[str, Any]) -> Iterator[str]:
         section = f"{result['section']} › " if result["section"] else ""
         yield f"\n## {number}. {section}{result['title']}\n{result['url']} {facts}\n"
         yield result["content"]
-    if result.get("same_text"):
-        yield f"The same text: {' '.join(result['same_text'])}"
+    for name, said in (("same_text", "The same text"), ("other_languages", "In other languages")):
+        if result.get(name):
+            yield f"{said}: {' '.join(result[name])}"
     if result.get("learns"):
         yield f"Learn: {' / '.join(result['learns'])}"
 

@@ -39,7 +39,7 @@ from sakuin.mcp.answers import (
 )
 from sakuin.mcp.knowledge import schemas
 from sakuin.mcp.knowledge.reading import find_text, get_chunk_by_id, list_concepts, list_materials, read_page
-from sakuin.mcp.knowledge.search import answers_of, search_knowledge
+from sakuin.mcp.knowledge.search import answers_of, copies_of, search_knowledge
 from sakuin.mcp.knowledge.texts import as_markdown
 from sakuin.platform.telemetry import NO_METER, Meter
 
@@ -182,7 +182,7 @@ def _feedback(tools: KnowledgeTools, wanted: FeedbackArguments) -> Answer:
 def _chatgpt_search(tools: KnowledgeTools, wanted: ChatGptSearchArguments) -> Answer:
     """Answers `search`: the results of `search_knowledge` as names and links."""
     (found,) = answers_of(tools, SearchArguments(query=wanted.query), top_k=_CHATGPT_RESULTS)
-    return {"results": [{"id": hit.id, "title": hit.title, "url": hit.url} for hit in found.results]}
+    return {"results": [{"id": hit.id, "title": hit.title, "url": hit.url} | copies_of(hit) for hit in found.results]}
 
 
 def _fetch(tools: KnowledgeTools, wanted: FetchArguments) -> Answer:
