@@ -1,10 +1,14 @@
 """Entries of a Table: one result each, the fields that are searched, shown and filtered by, and what a change costs."""
 
+import base64
+import hashlib
 import random
+import uuid
 from typing import Any
 
 import pytest
 from sakuin.errors import Invalid
+from sakuin.tables.admin.proposals import proposal
 from sakuin.tables.entries import EntryRules, conditions
 
 from tests.worlds import TableWorld, long
@@ -170,6 +174,28 @@ def test_rules_that_are_not_valid_say_why() -> None:
     for rules in ({"pattern": "faq"}, {"pattern": "/faq"}, {"pattern": "/*", "filter": {"a": "text"}}, {"pattern": 1}):
         with pytest.raises(Invalid, match="entries"):
             EntryRules.of(rules)
+
+
+def test_a_proposal_searches_what_people_ask_for_and_filters_by_what_stands_there_again() -> None:
+    topics, plans = ("billing", "billing", "account", "limits", "apps", "account"), ("all", "pro", "all") * 2
+    entries = [
+        {
+            "question": f"How do I {place}?",
+            "topic": topic,
+            "plan": plan,
+            "serial": str(uuid.UUID(int=place)),
+            "checksums": [{"alg": "SHA-256", "content": hashlib.sha256(topic.encode()).hexdigest()}],
+            "integrity": base64.b64encode(hashlib.sha256(plan.encode()).digest()).decode(),
+            "links": [{"type": "vcs", "target": f"https://example.org/{place}"}],
+            "sku": f"SKU-2049-XL-BLUE-COTTON-{place}",
+            "details": {"kind": "short", "answer": f"Press {place}."},
+        }
+        for place, (topic, plan) in enumerate(zip(topics, plans, strict=True))
+    ]
+    proposed = proposal({"faq": entries})
+    assert proposed is not None
+    assert proposed.rules.search == ("question", "sku", "details")
+    assert proposed.rules.filter == {"topic": "string", "plan": "string"}
 
 
 def test_a_pattern_finds_entries_in_entries_and_at_the_root() -> None:

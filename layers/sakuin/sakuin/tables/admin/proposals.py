@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -27,10 +27,13 @@ _LEAST_ENTRIES = 2
 # Entries of a list have most of their fields in common.
 _COMMON = 0.5
 _LEVELS = 3
-# Names of fields that say nothing, and texts that are addresses.
+# Names of fields that say nothing, and strings that nobody asks for: addresses, UUIDs, hashes, Base64.
 _NO_TEXT = re.compile(r"^(_?id|uuid|guid|hash|url|href|link|image|icon|slug)$", re.IGNORECASE)
-_ADDRESS = re.compile(r"\S+://\S+|\S+@\S+")
-# A longer text is no word to choose by, on average, in characters.
+_NO_WORDS = re.compile(
+    r"\S+://\S+|\S+@\S+|(?:urn:)?(?:uuid:)?[\da-fA-F]{8}(?:-[\da-fA-F]{4}){3}-[\da-fA-F]{12}"
+    r"|(?:\w+[:-])?(?=\d*[a-fA-F])[\da-fA-F]{16,}|(?:\w+-)?(?=\S*\d)(?=\S*[a-z])(?=\S*[A-Z])[\w+/]{22,}={0,2}"
+)
+# Strings that are longer on average, in characters, are no words to choose by.
 _LONGEST_WORD = 30
 _CENT = 0.01
 _MOST_FOUND = 5
@@ -89,14 +92,7 @@ def _are_alike(entries: Sequence[dict[str, object]]) -> bool:
 
 
 def _characters(node: object) -> int:
-    return sum(map(len, _strings(node)))
-
-
-def _strings(node: object) -> Iterator[str]:
-    if isinstance(node, str):
-        yield node
-    for _, child in _children(node):
-        yield from _strings(child)
+    return sum(len(text) for _, text in _texts("", node))
 
 
 def type_of(values: Sequence[object]) -> FieldType | None:
@@ -186,18 +182,35 @@ def _column(name: str, values: Sequence[object]) -> Column:
 
 
 def _is_filter(name: str, kind: FieldType, values: Sequence[object]) -> bool:
-    if _NO_TEXT.match(name) or kind not in ("string", "list"):
-        return not _NO_TEXT.match(name)
-    words = [str(each) for value in values for each in (value if isinstance(value, list) else [value])]
-    is_short = sum(map(len, words)) <= _LONGEST_WORD * len(words)
-    return is_short and len(set(words)) <= min(MOST_LISTED, len(words) // 2)
+    words = [text for value in values for _, text in _texts(name, value)]
+    return not _NO_TEXT.match(name) and (kind not in ("string", "list") or _are_choices(words))
 
 
 def _is_searched(name: str, values: Sequence[object]) -> bool:
-    texts = [value for value in values if isinstance(value, str)]
-    if texts:
-        return not _NO_TEXT.match(name) and not all(map(_ADDRESS.fullmatch, texts)) and type_of(values) != "date"
-    return any(map(_characters, values))
+    """Returns whether a field, or one in it, has texts that people ask for."""
+    texts = defaultdict(list)
+    for value in values:
+        for inner, text in _texts(name, value):
+            texts[inner].append(text)
+    return any(
+        not (_NO_TEXT.match(inner) or all(map(_NO_WORDS.fullmatch, strings)) or type_of(strings) == "date")
+        and not _are_choices(strings)
+        for inner, strings in texts.items()
+    )
+
+
+def _texts(name: str, value: object) -> Iterator[tuple[str, str]]:
+    """Yields the strings in the value of a field, each with the name of the field that it is in."""
+    if isinstance(value, str) and value:
+        yield name, value
+    for key, child in _children(value):
+        yield from _texts(key if isinstance(value, dict) else name, child)
+
+
+def _are_choices(words: Sequence[str]) -> bool:
+    """Returns whether strings are few short words, of which about half or more stand there again."""
+    is_short, different = sum(map(len, words)) <= _LONGEST_WORD * len(words), len(set(words))
+    return is_short and different <= min(MOST_LISTED, len(words) // 2 + 1, len(words) - 1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -236,7 +249,7 @@ def found_by_words(entries: Mapping[str, object], rules: EntryRules, query: str)
     slots = [Slot("gram", (gram,)) for gram in dict.fromkeys(character_grams(folded(query)))]
     candidates = []
     for pointer, entry in entries.items():
-        counts = Counter(character_grams(folded("\n".join(_strings(rules.searched(entry))))))
+        counts = Counter(character_grams(folded("\n".join(text for _, text in _texts("", rules.searched(entry))))))
         candidates.append(
             Candidate(pointer, None, impacts_in_chunk(counts, counts.total(), average=TableCut().chunk_size))
         )
