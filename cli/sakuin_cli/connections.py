@@ -69,23 +69,30 @@ class Command:
 
     def rows(self, kind: str, project: str | None) -> "tuple[str, list[Record]]":
         """Returns the id of a project and its tables, tools or mcps."""
-        project_id = self.settings.project_id(project)
+        project_id = self.project_id(project)
         return project_id, self.client.call("GET", "projects", project_id, kind)[kind]
+
+    def project_id(self, project: str | None) -> str:
+        """Returns the id of a project, of which `project` is the id or the name; without, that of the settings."""
+        named = self.settings.project_id(project)
+        return named if _ID.fullmatch(named) else _named("projects", named, self.client.call("GET", "projects"))
 
     def id_of(self, kind: str, name: str, project: str | None) -> str:
         """Returns the id of one of a project's tables, tools or mcps: of the one with this name, or `name` itself.
 
-        Raises `Invalid` if several have the name, and `NotFound` if a dry run would find none.
+        Raises `Invalid` if several or none have the name, and `NotFound` if a dry run would find none.
         """
-        id = name
-        if not _ID.fullmatch(name):
-            ids = [row["id"] for row in self.rows(kind, project)[1] if row["name"] == name]
-            if len(ids) > 1:
-                raise Invalid(f"{len(ids)} {kind} are named {name!r}. Name one by its id")
-            id = str(ids[0]) if ids else name
+        id = name if _ID.fullmatch(name) else _named(kind, name, {kind: self.rows(kind, project)[1]})
         if self.dry_run:
             self.client.call("GET", kind, id)
         return id
+
+
+def _named(kind: str, name: str, listed: Mapping[str, Any]) -> str:
+    ids = [str(row["id"]) for row in listed[kind] if row["name"] == name]
+    if len(ids) != 1:
+        raise Invalid(f"{len(ids)} {kind} are named {name!r}. Name one by its id")
+    return ids[0]
 
 
 @dataclass(frozen=True, slots=True)

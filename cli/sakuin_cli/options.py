@@ -54,7 +54,7 @@ ProjectOption = Annotated[
     typer.Option(
         "--project",
         metavar="ID",
-        help="The id of the project.",
+        help="The project, or its name.",
         show_default="SAKUIN_PROJECT, the one that `up` creates",
     ),
 ]

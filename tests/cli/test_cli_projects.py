@@ -15,7 +15,7 @@ from tests.cli.recorded import recorded
 LARGE = json.dumps(["x" * 5_000_000]).encode()
 
 # The same in every process that collects the tests.
-NO_SUCH_ID = "673a3056-56a4-4c43-9851-972acca7da09"
+NO_ID = "673a3056-56a4-4c43-9851-972acca7da09"
 
 
 @pytest.fixture
@@ -95,8 +95,8 @@ def bucket() -> Iterator[Bucket]:
 @pytest.mark.parametrize(
     ("place", "announced"),
     [
-        (("--project", "p"), ("/v1/projects/p/tables/uploads", {"name": "columns", "size": len(LARGE)})),
-        (("--id", NO_SUCH_ID), (f"/v1/tables/{NO_SUCH_ID}/uploads", {"size": len(LARGE)})),
+        (("--project", NO_ID), (f"/v1/projects/{NO_ID}/tables/uploads", {"name": "columns", "size": len(LARGE)})),
+        (("--id", NO_ID), (f"/v1/tables/{NO_ID}/uploads", {"size": len(LARGE)})),
     ],
 )
 def test_a_large_file_and_its_next_version_travel_through_the_bucket(
@@ -110,10 +110,10 @@ def test_a_large_file_and_its_next_version_travel_through_the_bucket(
 
 def test_a_document_that_is_not_imported_is_a_sentence(operator: Operator, bucket: Bucket) -> None:
     file = operator.file("columns.json", LARGE)
-    late = operator.sakuin("table", "put", file, "--project", "p", "--timeout", "0", SAKUIN_URL=bucket.url)
+    late = operator.sakuin("table", "put", file, "--project", NO_ID, "--timeout", "0", SAKUIN_URL=bucket.url)
     assert (late.code, late.err) == (1, "sakuin: The table t1 is uploaded, but was not imported within 0 seconds\n")
     bucket.refused = "It has too many strings."
-    refused = operator.sakuin("table", "put", file, "--project", "p", SAKUIN_URL=bucket.url)
+    refused = operator.sakuin("table", "put", file, "--project", NO_ID, SAKUIN_URL=bucket.url)
     assert (refused.code, refused.err) == (1, "sakuin: The table t1 was not imported: It has too many strings.\n")
 
 
@@ -176,8 +176,8 @@ def test_a_list_of_entries_is_proposed_with_its_options_and_their_cost(operator:
 
 
 def test_names_take_the_place_of_ids_and_what_was_made_goes(operator: Operator) -> None:
-    project = operator.sakuin("project", "new", "customer", "--json").document["project_id"]
-    here = ("--project", project)
+    operator.sakuin("project", "new", "customer", "--json")
+    here = ("--project", "customer")
     file = operator.file("faq.json", json.dumps(FAQ).encode())
     operator.sakuin("table", "put", file, *here, "--entries", "/*", "--filter", "plan")
     tool = operator.sakuin("tool", "new", "--table", "faq", "--json-path", "", "--name", "ask", *here)
@@ -203,11 +203,12 @@ def test_names_take_the_place_of_ids_and_what_was_made_goes(operator: Operator) 
     assert stored.fetchall() == [({"sku": "number"},)]
     assert operator.sakuin("endpoint", "rm", "m", *here).code == 0
     assert operator.sakuin("project", "rm", "customer").code == 1
+    assert "0 projects are named 'custom'" in operator.sakuin("table", "list", "--project", "custom").err
     assert operator.sakuin("project", "rm", "customer", "--yes").code == 0
     assert operator.sakuin("project", "list", "--json").document["projects"] == []
 
 
-CREATE = ("tool", "new", "--table", NO_SUCH_ID, "--json-path", "", "--name", "search_x", "--project", "p", "--wait")
+CREATE = ("tool", "new", "--table", NO_ID, "--json-path", "", "--name", "search_x", "--project", NO_ID, "--wait")
 STATUS = ("status", "--tool", "tool-1")
 SCANNED = {"strings_count": 1412, "large_strings_count": 309, "chunk_threshold_chars": 200, "warning": None}
 NOTHING = {**SCANNED, "large_strings_count": 0, "warning": "None of 1,412 strings …"}
@@ -307,7 +308,7 @@ def test_synonyms_are_replaced_by_a_file_without_mistakes(operator: Operator, pr
     assert operator.sakuin(*command).document["groups"] == []
 
 
-@pytest.mark.parametrize("id", [NO_SUCH_ID, "no-uuid", "a/b", "..", "?"])
+@pytest.mark.parametrize("id", [NO_ID, "no-uuid", "a/b", "..", "?"])
 def test_an_id_that_is_not_there_is_a_sentence(operator: Operator, id: str) -> None:
     for words in (
         ("table", "rm"),

@@ -35,7 +35,7 @@ def new(
     project: ProjectOption = None,
 ) -> None:
     """Create an endpoint with its Search Tools and show its key, only once."""
-    project_id, fixed = command.settings.project_id(project), _filter(filter)
+    project_id, fixed = command.project_id(project), _filter(filter)
     ids = [command.id_of("tools", one, project) for one in tool or ()]
     made = command.send("POST", "projects", project_id, "mcps", name=name, tool_ids=ids, **fixed)
     command.terminal.fields({"mcp_id": made["mcp"]["id"], "key": made["key"]})

@@ -3,7 +3,6 @@
 from typing import Annotated
 
 import typer
-from sakuin.errors import Invalid
 
 from sakuin_cli.connections import ChangingCommand, Command
 from sakuin_cli.options import as_command
@@ -23,7 +22,7 @@ def list_(command: Command) -> None:
 @app.command()
 @as_command
 def new(command: ChangingCommand, name: Annotated[str, typer.Argument(metavar="NAME", help="The name.")]) -> None:
-    """Create a project; use its id with --project, or as SAKUIN_PROJECT."""
+    """Create a project; use it with --project, or as SAKUIN_PROJECT."""
     made = command.send("POST", "projects", name=name)
     command.terminal.fields({"project_id": made["id"], "name": made["name"]})
 
@@ -36,10 +35,8 @@ def rm(
     yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
 ) -> None:
     """Delete a project with its Tables, Search Tools, endpoints and keys."""
-    projects = [one for one in command.client.call("GET", "projects")["projects"] if id in (one["id"], one["name"])]
-    if len(projects) != 1:
-        raise Invalid(f"{len(projects)} projects are {id!r}. Name one by its id: sakuin project list")
+    project_id = command.project_id(id)
     if not yes:
-        command.confirm("To delete", [projects[0]["name"]], "Delete it?", "Add --yes to delete it")
-    command.send("DELETE", "projects", projects[0]["id"])
-    command.terminal.fields({"project_id": projects[0]["id"], "removed": True})
+        command.confirm("To delete", [id], "Delete it?", "Add --yes to delete it")
+    command.send("DELETE", "projects", project_id)
+    command.terminal.fields({"project_id": project_id, "removed": True})

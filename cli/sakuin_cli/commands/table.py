@@ -101,7 +101,7 @@ def put(
     members = {"name": name, "chunk_threshold_chars": chunk_threshold, "entries": rules and asdict(rules)}
     given: dict[str, Any] = {member: value for member, value in members.items() if value is not None}
     given |= {"entries": None} if no_entries else {}
-    place = ("tables", table_id) if table_id else ("projects", command.settings.project_id(project), "tables")
+    place = ("tables", table_id) if table_id else ("projects", command.project_id(project), "tables")
     method, sent = ("PUT", {}) if table_id else ("POST", given)
     if command.dry_run:
         stores = [Request(method, place, {**sent, "data": f"{len(body):,} bytes"})] if file else []
@@ -159,7 +159,7 @@ def synonyms(
     project: ProjectOption = None,
 ) -> None:
     """Show the synonyms for a project's Search Tools, or replace them with those of a file like synonyms.yml."""
-    project_id = command.settings.project_id(project)
+    project_id = command.project_id(project)
     place = ("projects", project_id, "synonyms")
     answer = command.send("PUT", *place, groups=_groups(file)) if file else command.client.call("GET", *place)
     document = {"project_id": project_id, "groups": answer["groups"]}

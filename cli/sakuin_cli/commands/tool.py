@@ -44,7 +44,7 @@ def new(
     timeout: TimeoutOption = 300,
 ) -> None:
     """Create a Search Tool; with --wait, exit code 1 if it was not indexed."""
-    project_id, client = command.settings.project_id(project), command.client
+    project_id, client = command.project_id(project), command.client
     place = {"table_id": command.id_of("tables", table, project), "json_path": json_path}
     members = {"type": "search", "name": name, "description": description, **place}
     tool = command.send("POST", "projects", project_id, "tools", **members)
