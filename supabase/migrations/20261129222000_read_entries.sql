@@ -60,7 +60,7 @@ begin
   -- the schema to become the owner of a function.
   grant create on schema public to sakuin_member;
   foreach name in array array[
-    'list_projects', 'delete_project', 'add_member', 'list_members', 'remove_member',
+    'list_projects', 'delete_project', 'add_member', 'invite_member', 'list_members', 'remove_member',
     'read_synonyms', 'replace_synonyms',
     'create_table', 'read_table', 'read_entries', 'read_document', 'list_tables', 'replace_table', 'change_table', 'delete_table', 'begin_upload',
     'check_node', 'create_tool', 'read_tool', 'list_tools', 'change_tool', 'reindex_tool', 'delete_tool',

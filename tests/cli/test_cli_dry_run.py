@@ -41,6 +41,7 @@ DRY_RUNS = {
     "keys new": ("keys new --for admin", "add the hash of a new key to functions"),
     "keys rm": ("keys rm KEY", "DELETE /v1/keys/KEY"),
     "project new": ("project new other", 'POST /v1/projects {"name": "other"}'),
+    "project members": ("project members --add a@b.example", '/members {"email": "a@b.example", "role": "viewer"}'),
     "project rm": ("project rm customer", "DELETE /v1/projects/PROJECT"),
     "redrive": ("redrive --all --discard", "discard material"),
     "index": ("index --activate next", 'POST /v1/index/activate {"index": "next", "force": false}'),

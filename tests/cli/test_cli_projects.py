@@ -321,6 +321,17 @@ def test_an_id_that_is_not_there_is_a_sentence(operator: Operator, id: str) -> N
         assert refused.err.startswith("sakuin: ")
 
 
+def test_a_member_is_invited_by_address_and_removed(operator: Operator, project: str) -> None:
+    command = ("project", "members", "--project", project)
+    added = operator.sakuin(*command, "--add", "Ada@school.example", "--role", "editor", "--json")
+    (invited,) = added.document["members"]
+    assert (invited["email"], invited["is_invited"], invited["role"]) == ("ada@school.example", True, "editor")
+    assert "ada@school.example" in operator.sakuin(*command).out
+    wrong = operator.sakuin(*command, "--add", "ada")
+    assert (wrong.code, "no e-mail address" in wrong.err) == (1, True), wrong
+    assert operator.sakuin(*command, "--rm", "ada@school.example", "--json").document["members"] == []
+
+
 def test_ids_that_were_lost_are_listed(operator: Operator, project: str) -> None:
     table = put(operator, project)
     named = ("--table", table, "--json-path", "", "--name", "columns", "--project", project, "--json")

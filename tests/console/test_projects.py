@@ -314,6 +314,11 @@ def test_members_are_added_changed_and_leave(owner: Projects) -> None:
         csrf = owner.csrf()
         return owner.post(action, {**csrf, "user_id": user, **fields})
 
+    invited = asked(members, "Ada@school.example", role="viewer")
+    assert ("Invited." in invited.text, "ada@school.example" in invited.text) == (True, True)
+    assert asked(members, "ada@school.example", role="owner").status_code == 422
+    (row,) = [each for each in owner.world.projects.members(None, home.rpartition("/")[2]) if each.is_invited]
+    assert "membership has ended" in asked(f"{members}/remove", row.user_id).text
     assert "Saved" in asked(members, editor, role="editor").text
     assert "Saved" in asked(members, viewer, role="viewer").text
     last = asked(f"{members}/remove", owner.user)

@@ -5,7 +5,7 @@ from typing import Annotated
 import typer
 
 from sakuin_cli.connections import ChangingCommand, Command
-from sakuin_cli.options import as_command
+from sakuin_cli.options import ProjectOption, as_command
 
 app = typer.Typer(name="project", help="Projects, each with Tables, Search Tools and endpoints.", no_args_is_help=True)
 
@@ -25,6 +25,30 @@ def new(command: ChangingCommand, name: Annotated[str, typer.Argument(metavar="N
     """Create a project; use it with --project, or as SAKUIN_PROJECT."""
     made = command.send("POST", "projects", name=name)
     command.terminal.fields({"project_id": made["id"], "name": made["name"]})
+
+
+@app.command()
+@as_command
+def members(
+    command: ChangingCommand,
+    project: ProjectOption = None,
+    add: Annotated[
+        str | None, typer.Option("--add", metavar="EMAIL", help="Invite: who signs in with it is a member then.")
+    ] = None,
+    role: Annotated[str, typer.Option("--role", metavar="ROLE", help="With --add: viewer or editor.")] = "viewer",
+    rm: Annotated[str | None, typer.Option("--rm", metavar="WHO", help="Remove an e-mail address or an id.")] = None,
+) -> None:
+    """List the members of a project, invite one by e-mail address, or remove one."""
+    place = ("projects", command.settings.project_id(project), "members")
+    if add:
+        command.send("POST", *place, email=add, role=role)
+    if rm:
+        listed = command.client.call("GET", *place)["members"]
+        (id,) = [one["user_id"] for one in listed if rm.lower() == one["email"]] or [rm]
+        command.send("DELETE", *place, id)
+    with command.terminal.waiting():
+        listed = command.client.call("GET", *place)["members"]
+    command.terminal.rows("members", listed)
 
 
 @app.command()

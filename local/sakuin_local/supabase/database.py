@@ -1,8 +1,9 @@
 """A project of Supabase: Postgres with the migrations, PostgREST behind `/rest/v1` and Auth behind `/auth/v1`."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 
 import psycopg
@@ -16,6 +17,7 @@ from sakuin_local.proxy import Proxy, Target
 from sakuin_local.serving import served
 from sakuin_local.supabase import postgres, postgrest
 from sakuin_local.supabase.auth.application import auth_of, gateway
+from sakuin_local.supabase.auth.records import User
 from sakuin_local.supabase.migrations import apply_migrations
 from sakuin_local.supabase.tokens import SigningKey, keys_of, local_user_of, secret_of, signing_key_of
 
@@ -99,6 +101,7 @@ def database_of(
     file = folder / "auth.json"
     auth = auth_of(file, signing_key, url=url, site_url=site_url, api_keys=api_keys, secret_keys=secret_keys)
     user = local_user_of(folder)
+    auth.sessions.records.write_users = partial(write_users, server.dsn())
     auth.sessions.records.add_user(user.email, user.password, user.id)
     rest = Proxy(lambda path: Target(ports["postgrest"], path))
     with served(gateway(auth, rest), port=ports["rest"]):
@@ -120,6 +123,19 @@ def ensure_roles(dsn: str, *, password: str) -> None:
     """
     with psycopg.connect(dsn) as connection:
         if connection.execute("select 1 from pg_roles where rolname = 'authenticator'").fetchone():
+            # Version 1.0.0 made the table without them.
+            connection.execute(
+                "alter table auth.users add column if not exists email_confirmed_at timestamptz,"
+                " add column if not exists is_sso_user boolean not null default false"
+            )
             return
         script = _ROLES.read_text().replace(":password", sql.Literal(password).as_string(connection))
         connection.execute(script.encode())
+
+
+def write_users(dsn: str, users: Collection[User]) -> None:
+    """Writes the table `auth.users`, which migrations of a Supabase project may read. `dsn` is the superuser's."""
+    rows = [(user.id, user.email, "now" if user.is_confirmed else None) for user in users]
+    with psycopg.connect(dsn) as connection, connection.cursor() as cursor:
+        cursor.execute("delete from auth.users")
+        cursor.executemany("insert into auth.users (id, email, email_confirmed_at) values (%s, %s, %s)", rows)

@@ -43,6 +43,8 @@ create table auth.users (
     aud text,
     role text,
     email text unique,
+    email_confirmed_at timestamptz,
+    is_sso_user boolean not null default false,
     raw_app_meta_data jsonb,
     raw_user_meta_data jsonb,
     created_at timestamptz default now(),

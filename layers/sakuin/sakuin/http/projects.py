@@ -5,10 +5,12 @@ from uuid import UUID
 
 from pydantic import BaseModel, Field
 
+from sakuin.errors import Invalid
 from sakuin.http.access import PUBLISHING, Caller, Records, member_routes
 from sakuin.http.errors import StrictRequest, may_fail
 from sakuin.language.synonyms import check_groups
 from sakuin.tables.model import Member, Project, Role
+from sakuin.texts.catalogue import coded
 
 
 class ProjectsView(BaseModel):
@@ -30,9 +32,10 @@ class MembersView(BaseModel):
 
 
 class MemberChange(StrictRequest):
-    """A new member, or another role of a member, by the id of a user of Supabase Auth."""
+    """A new member, or another role of a member: by the id of a user of Supabase Auth, or by an address to invite."""
 
-    user_id: UUID
+    user_id: UUID | None = None
+    email: str | None = Field(default=None, description="Its person is a member after the next sign-in.")
     role: Role | None = Field(default=None, description="Left out: a new member is a viewer, others keep their role.")
 
 
@@ -70,8 +73,13 @@ def delete_project(caller: Caller, records: Records, project_id: UUID) -> None:
 
 @router.post("/projects/{project_id}/members", status_code=204, responses=may_fail(409))
 def add_member(caller: Caller, records: Records, project_id: UUID, request: MemberChange) -> None:
-    """Makes a user a member, or gives a member another role. Needs the role `owner`."""
-    records.add_member(caller, str(project_id), str(request.user_id), request.role)
+    """Makes a user a member, gives a member another role, or invites an address. Needs the role `owner`."""
+    if (request.user_id is None) == (request.email is None):
+        raise Invalid(coded("record.whom"))
+    if request.email is not None:
+        records.invite_member(caller, str(project_id), request.email, request.role)
+    else:
+        records.add_member(caller, str(project_id), str(request.user_id), request.role)
 
 
 @router.get("/projects/{project_id}/members")

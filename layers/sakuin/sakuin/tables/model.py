@@ -37,11 +37,16 @@ class Project:
 
 @dataclass(frozen=True, slots=True)
 class Member:
-    """A member of a project, `since` when (ISO 8601)."""
+    """A member of a project, `since` when (ISO 8601).
+
+    `email` is the address that an owner invited; owners and admins see it. The person who `is_invited` has not accepted.
+    """
 
     user_id: Id
     role: Role
     since: Time
+    is_invited: bool
+    email: str | None
 
 
 @dataclass(frozen=True, slots=True)

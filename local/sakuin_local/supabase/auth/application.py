@@ -113,6 +113,8 @@ class Auth:
                 if not users or not users[0].has_password(str(fields.get("password", ""))):
                     raise Refused(400, "invalid_credentials", "Invalid login credentials")
                 user = users[0]
+                if not user.is_confirmed:
+                    raise Refused(400, "email_not_confirmed", "Email not confirmed")
                 tokens = self.sessions.start(user)
             case _:
                 raise Refused(400, "invalid_credentials", "unsupported_grant_type")
@@ -147,12 +149,13 @@ class Auth:
 
     async def create_user(self, request: Request) -> Response:
         fields = await json_body(request)
-        return JSONResponse(_shown(self.sessions.records.add_user(fields["email"], fields["password"])))
+        records, is_confirmed = self.sessions.records, fields.get("email_confirm") is True
+        return JSONResponse(_shown(records.add_user(fields["email"], fields["password"], is_confirmed=is_confirmed)))
 
     async def delete_user(self, request: Request) -> Response:
         """Removes a user with the sessions."""
         records, user_id = self.sessions.records, request.path_params["id"]
-        if records.users.pop(user_id, None) is None:
+        if not records.remove_user(user_id):
             raise Refused(404, "user_not_found", "User not found")
         self.sessions.end(*(each for each in records.sessions.values() if each.user_id == user_id))
         return JSONResponse({})

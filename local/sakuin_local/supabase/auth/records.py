@@ -3,6 +3,7 @@
 import hashlib
 import hmac
 import secrets
+from collections.abc import Callable, Collection
 from pathlib import Path
 from uuid import uuid4
 
@@ -19,6 +20,7 @@ class User(BaseModel):
 
     id: str = Field(default_factory=_new_id)
     email: str
+    is_confirmed: bool = True
     password: str = Field(repr=False)
 
     def has_password(self, password: str) -> bool:
@@ -114,13 +116,17 @@ class Consent(BaseModel):
 
 
 class Records(BaseModel):
-    """All records by their ids; consents by user and client. `save` writes them to the file, if there is one."""
+    """All records by their ids; consents by user and client. `save` writes them to the file, if there is one.
+
+    `write_users` gets all users after each change of one: the table `auth.users` has them, too.
+    """
 
     users: dict[str, User] = {}
     sessions: dict[str, Session] = {}
     clients: dict[str, Client] = {}
     authorizations: dict[str, Authorization] = {}
     consents: dict[str, Consent] = {}
+    write_users: Callable[[Collection[User]], None] = Field(default=lambda _users: None, exclude=True)
     _file: Path | None = PrivateAttr(default=None)
 
     def save(self) -> None:
@@ -128,12 +134,19 @@ class Records(BaseModel):
         if self._file is not None:
             replace_bytes(self._file, self.model_dump_json().encode(), mode=0o600)
 
-    def add_user(self, email: str, password: str, user_id: str = "") -> User:
+    def add_user(self, email: str, password: str, user_id: str = "", *, is_confirmed: bool = True) -> User:
         """Creates a user, with the id if it is given; replaces the one who has it."""
-        user_id = user_id or _new_id()
-        self.users[user_id] = User(id=user_id, email=email.lower(), password=_hashed(password, user_id))
+        id, email = user_id or _new_id(), email.lower()
+        self.users[id] = User(id=id, email=email, is_confirmed=is_confirmed, password=_hashed(password, id))
         self.save()
-        return self.users[user_id]
+        self.write_users(self.users.values())
+        return self.users[id]
+
+    def remove_user(self, user_id: str) -> bool:
+        """Removes a user; returns whether there was one. The caller ends the sessions, which saves the records."""
+        removed = self.users.pop(user_id, None)
+        self.write_users(self.users.values())
+        return removed is not None
 
 
 def records_in(file: Path | None) -> Records:

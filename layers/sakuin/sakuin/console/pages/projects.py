@@ -90,7 +90,10 @@ def show_members(visit: Reader, project_id: UUID) -> Response:
 @router.post("/{project_id}/members")
 @corrected_in(show_members)
 def add_member(visit: Form, project_id: UUID) -> Response:
-    """Adds a member, or gives a member another role."""
+    """Adds or invites a member, or gives a member another role."""
+    if "@" in (address := visit.text("user_id")):
+        visit.records.invite_member(visit.user, str(project_id), address, _role(visit))
+        return redirect(f"/projects/{project_id}/members", done="invited")
     visit.records.add_member(visit.user, str(project_id), _user_id(visit), _role(visit))
     return redirect(f"/projects/{project_id}/members", done="saved")
 

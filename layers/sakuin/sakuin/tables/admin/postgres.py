@@ -52,7 +52,7 @@ class ProjectRecords:
         return Project(**self._call(user, "create_project", p_name=name))
 
     def projects(self, user: User | None) -> Sequence[Project]:
-        """Returns the projects of the user, or all for an admin, oldest first."""
+        """Accepts the user's invitations; returns the projects of the user, or all for an admin, oldest first."""
         return [Project(**row) for row in self._call(user, "list_projects")]
 
     def delete_project(self, user: User | None, project_id: str) -> None:
@@ -66,9 +66,16 @@ class ProjectRecords:
         """
         self._call(user, "add_member", p_project=project_id, p_member=member, p_role=role)
 
+    def invite_member(self, user: User | None, project_id: str, email: str, role: Role | None = None) -> None:
+        """Invites an address; its person is a member, by default a viewer, when `projects` is called for them next.
+
+        The same happens whether an account has the address or not.
+        """
+        self._call(user, "invite_member", p_project=project_id, p_email=email, p_role=role)
+
     def members(self, user: User | None, project_id: str) -> Sequence[Member]:
         """Returns the members of a project, the oldest first."""
-        return [Member(**row) for row in self._call(user, "list_members", p_project=project_id)]
+        return [Member(**row) for row in self._call(user, "list_members", p_project=project_id, p_emails=True)]
 
     def remove_member(self, user: User | None, project_id: str, member: str) -> None:
         """Removes a member. Raises `Conflict` for the last owner, `NotFound` for a user who is not a member."""
