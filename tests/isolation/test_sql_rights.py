@@ -137,11 +137,10 @@ def test_only_listed_functions_run_with_the_rights_of_their_owner(stack: Stack) 
         else:
             # A trigger cannot be called. A policy cannot ask its own table, only the owner may read what migrations are
             # applied, and nobody may change the count of what he has used; no argument of these says who asks. Only the
-            # owner may read the factors and addresses of Supabase Auth, and what others store. The last two write what members may
-            # not, for functions that have checked the caller.
+            # owner may read the factors and addresses of Supabase Auth, and what others store. Some write what members
+            # may not, for functions that have checked the caller.
             listed = ("acting_projects", "applied_migrations", "take_quota", "has_second_factor", "check_size")
-            listed += ("accept_invitations",)
-            listed += ("mark_project_deleted", "table_changed")
+            listed += ("accept_invitations", "mark_project_deleted", "table_changed")
             # The function `mcp` may read no table.
             assert is_definer or name not in SEARCH, name
             assert not is_definer or is_trigger or name in (*listed, *SEARCH), name

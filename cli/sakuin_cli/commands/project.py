@@ -39,7 +39,7 @@ def members(
     rm: Annotated[str | None, typer.Option("--rm", metavar="WHO", help="Remove an e-mail address or an id.")] = None,
 ) -> None:
     """List the members of a project, invite one by e-mail address, or remove one."""
-    place = ("projects", command.settings.project_id(project), "members")
+    place = ("projects", command.project_id(project), "members")
     if add:
         command.send("POST", *place, email=add, role=role)
     if rm:

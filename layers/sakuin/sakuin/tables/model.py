@@ -39,7 +39,7 @@ class Project:
 class Member:
     """A member of a project, `since` when (ISO 8601).
 
-    `email` is the address that an owner invited; owners and admins see it. The person who `is_invited` has not accepted.
+    `email` is the address that an owner invited; owners and admins see it. Who `is_invited` is no member yet.
     """
 
     user_id: Id
