@@ -92,11 +92,6 @@ create function public.create_table(
   returning table_view(t)
 $$;
 
--- Not in table_view: version 1.0.0 reads no more members than it knows.
-create function public.read_entries(p_table uuid) returns jsonb language sql as $$
-  select coalesce(t.entries, '{}') from table_for(p_table, false) t
-$$;
-
 -- Null leaves a field as it is; p_entries '{}': none any more. Another threshold, other entries have the Table scanned
 -- again.
 create function public.change_table(
@@ -583,17 +578,17 @@ begin
   return done;
 end $$;
 
--- What a worker knows of a page before it changes it: {page, null if there is none, index_versions}. `words`: the rows of
--- the words of its explanations that the page's index version wrote: {anchor: [number, content_hash, text_hash,
--- language]}.
+-- What a worker knows of a page before it changes it: {page, null if there is none, index_versions, language: of its
+-- explanations}. `words`: the rows of the words of its explanations that the page's index version wrote: {anchor: [number,
+-- content_hash, text_hash]}. Version 1.0.0 reads no more members of the page, and no longer rows, than it knows.
 create or replace function public.page_record(p_material text) returns jsonb language plpgsql stable as $$
 begin
-  return jsonb_build_object('index_versions', index_versions(), 'page', (
+  return jsonb_build_object('index_versions', index_versions(), 'language', (
+    select k.language from knowledge_chunks k where k.material = p_material limit 1), 'page', (
     select jsonb_build_object(
       'generation', m.generation, 'status', m.status, 'key', m.key, 'indexed_version_id', m.indexed_version_id,
       'fingerprint', m.fingerprint, 'page_hash', m.page_hash, 'words', (
-        select coalesce(jsonb_object_agg(k.anchor, jsonb_build_array(
-          w.number, k.content_hash, k.text_hashes[1], k.language)), '{}')
+        select coalesce(jsonb_object_agg(k.anchor, jsonb_build_array(w.number, k.content_hash, k.text_hashes[1])), '{}')
         from knowledge_chunks k join chunk_words w on w.id = k.id and w.is_current
         where k.material = m.material and k.fingerprint = m.fingerprint))
     from material m where m.material = p_material));
@@ -640,7 +635,7 @@ begin
   foreach name in array array[
     'list_projects', 'delete_project', 'add_member', 'list_members', 'remove_member',
     'read_synonyms', 'replace_synonyms',
-    'create_table', 'read_table', 'read_entries', 'read_document', 'list_tables', 'replace_table', 'change_table', 'delete_table', 'begin_upload',
+    'create_table', 'read_table', 'read_document', 'list_tables', 'replace_table', 'change_table', 'delete_table', 'begin_upload',
     'check_node', 'create_tool', 'read_tool', 'list_tools', 'change_tool', 'reindex_tool', 'delete_tool',
     'create_mcp', 'read_mcp', 'list_mcps', 'bind_tool', 'unbind_tool', 'rotate_mcp', 'change_mcp', 'delete_mcp'
   ]::regproc[] loop

@@ -55,5 +55,69 @@ begin
   values (p_project, gen_random_uuid(), coalesce(p_role, 'viewer'), lower(p_email), true);
 end $$;
 
+-- Sets what each table and function needs, whatever they had. Each migration ends with it: a function that is created
+-- again has lost its settings.
+create or replace function public.set_rights() returns void language plpgsql as $$
+declare
+  t regclass;
+  f regprocedure;
+  name regproc;
+begin
+  -- A table that has it is not locked.
+  for t in
+    select c.oid from pg_class c
+    where c.relnamespace = 'public'::regnamespace and c.relkind = 'r' and not c.relrowsecurity
+  loop
+    execute format('alter table %s enable row level security', t);
+  end loop;
+  -- All functions find the same tables, whoever calls them. A table in a caller's pg_temp is found last.
+  for f in select p.oid from pg_proc p where p.pronamespace = 'public'::regnamespace and p.prosqlbody is null loop
+    execute format('alter function %s set search_path = public, extensions, pg_temp', f);
+  end loop;
+  execute format('revoke temporary on database %I from public', current_database());
+  revoke all on all tables in schema public from public, anon, authenticated, service_role;
+  revoke all on all sequences in schema public from public, anon, authenticated, service_role;
+  revoke all on all functions in schema public from public, anon, authenticated, service_role;
+
+  -- Functions run with the rights of their caller, so the caller needs the tables that they use. Sequences need no
+  -- grant: all of them belong to identity columns.
+  grant select, insert, update, delete on all tables in schema public to service_role;
+  grant execute on all functions in schema public to service_role;
+
+  grant select on public.project, public.key_use, public.quota to sakuin_member;
+  grant select, insert, update (role), delete on public.project_member to sakuin_member;
+  grant select, insert, update, delete on public.context_table, public.tool, public.mcp, public.mcp_binding,
+    public.project_synonyms to sakuin_member;
+  grant execute on all functions in schema public to sakuin_member;
+
+  -- The functions of the API. create_project runs with the rights of postgres (3_projects.sql). A role needs CREATE on
+  -- the schema to become the owner of a function.
+  grant create on schema public to sakuin_member;
+  foreach name in array array[
+    'list_projects', 'delete_project', 'add_member', 'invite_member', 'list_members', 'remove_member',
+    'read_synonyms', 'replace_synonyms',
+    'create_table', 'read_table', 'read_document', 'list_tables', 'replace_table', 'change_table', 'delete_table', 'begin_upload',
+    'check_node', 'create_tool', 'read_tool', 'list_tools', 'change_tool', 'reindex_tool', 'delete_tool',
+    'create_mcp', 'read_mcp', 'list_mcps', 'bind_tool', 'unbind_tool', 'rotate_mcp', 'change_mcp', 'delete_mcp'
+  ]::regproc[] loop
+    execute format('alter function %s security definer', name::regprocedure);
+    execute format('alter function %s owner to sakuin_member', name::regprocedure);
+  end loop;
+  revoke create on schema public from sakuin_member;
+
+  -- What a search needs. These functions run with the rights of postgres: sakuin_search reads no table.
+  foreach name in array array[
+    'search_candidates', 'stored_candidates', 'chunks_to_show', 'has_terms', 'read_chunks', 'list_concepts', 'list_materials', 'filter_values', 'lexicon_entries',
+    'library_places', 'read_page', 'find_text',
+    'endpoint', 'endpoint_of_key', 'endpoint_of_user', 'table_lexicon_entries', 'table_term_frequencies', 'current_chunks',
+    'objects_in_scope', 'entry_values',
+    'index_versions', 'has_second_factor', 'search_keys', 'record_key_use', 'consume_quota', 'record_refused_question',
+    'record_feedback', 'add_tokens', 'add_daily_counts'
+  ]::regproc[] loop
+    execute format('alter function %s security definer', name::regprocedure);
+    execute format('grant execute on function %s to sakuin_search', name::regprocedure);
+  end loop;
+end $$;
+
 select public.set_rights();
 reset search_path;

@@ -694,14 +694,6 @@ create function public.create_table(
   returning table_view(t)
 $$;
 
--- What the entries of Tables are, by the id of the Table. Not in table_view: version 1.0.0 reads no more members than it
--- knows.
-create function public.read_entries(p_tables uuid[]) returns jsonb language sql as $$
-  select acting_user();
-  select coalesce(jsonb_object_agg(t.id, t.entries), '{}') from context_table t
-  where t.id = any (p_tables) and t.entries is not null
-$$;
-
 -- p_entries: with what its entries are. Version 1.0.0 reads no more members than it knows.
 create function public.read_table(p_table uuid, p_entries boolean default false) returns jsonb language sql as $$
   select table_view(t) || case when p_entries then jsonb_build_object('entries', t.entries) else '{}' end
@@ -930,14 +922,11 @@ create function public.mcp_view(m public.mcp) returns jsonb language sql stable 
               from mcp_binding b join tool o on o.id = b.tool_id where b.mcp_id = m.id))
 $$;
 
--- The fixed filter of each Tool of these endpoints, and the entries of its Table, by the ids of both. Not in mcp_view:
--- version 1.0.0 reads no more members than it knows.
-create function public.read_filters(p_mcps uuid[]) returns jsonb language sql as $$
-  select acting_user();
-  select coalesce(jsonb_object_agg(x.mcp_id, x.tools), '{}') from (
-    select b.mcp_id, jsonb_object_agg(b.tool_id, jsonb_build_object('filter', b.filter, 'entries', t.entries)) as tools
-    from mcp_binding b join tool o on o.id = b.tool_id join context_table t on t.id = o.table_id
-    where b.mcp_id = any (p_mcps) and (t.entries is not null or b.filter is not null) group by b.mcp_id) x
+-- The fixed filter of each Tool of an endpoint, and the entries of its Table, by the id of the Tool; null if there are none.
+create function public.filters_of(p_mcp uuid) returns jsonb language sql stable as $$
+  select jsonb_object_agg(b.tool_id, jsonb_build_object('filter', b.filter, 'entries', t.entries))
+  from mcp_binding b join tool o on o.id = b.tool_id join context_table t on t.id = o.table_id
+  where b.mcp_id = p_mcp and (t.entries is not null or b.filter is not null)
 $$;
 
 -- p_filter null leaves the fixed filter as it is; '{}' removes it.
@@ -977,16 +966,16 @@ begin
   return mcp_view(m);
 end $$;
 
--- p_filters: with what read_filters has of it.
+-- p_filters: with filters_of it. Version 1.0.0 reads no more members than it knows.
 create function public.read_mcp(p_mcp uuid, p_filters boolean default false) returns jsonb language sql as $$
   select mcp_view(mcp_for(p_mcp, false))
-    || case when p_filters then jsonb_build_object('filters', read_filters(array[p_mcp])->p_mcp::text) else '{}' end
+    || case when p_filters then jsonb_build_object('filters', filters_of(p_mcp)) else '{}' end
 $$;
 
 create function public.list_mcps(p_project uuid, p_filters boolean default false) returns jsonb language sql as $$
   select check_project(p_project, 'viewer');
   select coalesce(jsonb_agg(mcp_view(m)
-    || case when p_filters then jsonb_build_object('filters', read_filters(array[m.id])->m.id::text) else '{}' end
+    || case when p_filters then jsonb_build_object('filters', filters_of(m.id)) else '{}' end
     order by m.name, m.id), '[]') from mcp m where m.project_id = p_project
 $$;
 

@@ -123,9 +123,9 @@ begin
   foreach name in array array[
     'list_projects', 'delete_project', 'add_member', 'invite_member', 'list_members', 'remove_member',
     'read_synonyms', 'replace_synonyms',
-    'create_table', 'read_table', 'read_entries', 'read_document', 'list_tables', 'replace_table', 'change_table', 'delete_table', 'begin_upload',
+    'create_table', 'read_table', 'read_document', 'list_tables', 'replace_table', 'change_table', 'delete_table', 'begin_upload',
     'check_node', 'create_tool', 'read_tool', 'list_tools', 'change_tool', 'reindex_tool', 'delete_tool',
-    'create_mcp', 'read_mcp', 'list_mcps', 'read_filters', 'bind_tool', 'unbind_tool', 'rotate_mcp', 'change_mcp', 'delete_mcp'
+    'create_mcp', 'read_mcp', 'list_mcps', 'bind_tool', 'unbind_tool', 'rotate_mcp', 'change_mcp', 'delete_mcp'
   ]::regproc[] loop
     execute format('alter function %s security definer', name::regprocedure);
     execute format('alter function %s owner to sakuin_member', name::regprocedure);

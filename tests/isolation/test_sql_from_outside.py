@@ -82,18 +82,6 @@ def _unnamed(text: str, ids: dict[str, str]) -> str:
     return text
 
 
-def test_what_entries_are_and_what_endpoints_fix_is_for_members(stack: Stack, owner: Tenant, other: Tenant) -> None:
-    ids = owner.ids["table_id"], owner.ids["mcp_id"]
-    for user, sees in ((owner.user, True), (other.user, False)):
-        with psycopg.connect(stack.database.dsn) as connection:
-            connection.execute('update context_table set entries = \'{"pattern": "/*"}\' where id = %s', ids[:1])
-            connection.execute("update mcp_binding set filter = '{\"tenant\": [1]}' where mcp_id = %s", ids[1:])
-            act_for(connection, user)
-            read = connection.execute("select read_entries(array[%s::uuid]), read_filters(array[%s::uuid])", ids)
-            assert [bool(each) for each in read.fetchone() or ()] == [sees, sees]
-            connection.rollback()
-
-
 @pytest.mark.parametrize("user", ["", "nobody", "' or true --"])
 def test_what_is_no_user_is_not_an_operator(stack: Stack, owner: Tenant, user: str) -> None:
     for function in functions(stack):

@@ -275,13 +275,13 @@ class ProjectRecords:
     def _table(self, user: User | None, row: dict[str, Any]) -> Table:
         """Returns a Table; reads what its entries are if the answer to a change has not said it."""
         if "entries" not in row:
-            row = row | {"entries": self._call(user, "read_entries", p_tables=[row["id"]]).get(row["id"])}
+            row["entries"] = self._call(user, "read_table", p_table=row["id"], p_entries=True)["entries"]
         return Table(**row | {"import_error": restored(row["import_error"]), "entries": _rules(row["entries"])})
 
     def _endpoint(self, user: User | None, row: dict[str, Any]) -> McpEndpoint:
         """Returns an endpoint; reads its filters if the answer to a change has not said them."""
         if "filters" not in row:
-            row = row | {"filters": self._call(user, "read_filters", p_mcps=[row["id"]]).get(row["id"])}
+            row["filters"] = self._call(user, "read_mcp", p_mcp=row["id"], p_filters=True)["filters"]
         filters = row.pop("filters") or {}
         return McpEndpoint(**row | {"tools": tuple(_binding(tool, filters) for tool in row["tools"])})
 
