@@ -12,14 +12,14 @@ from sakuin.console.forms import ROOT
 from sakuin.platform.keys import DeploymentKey, hash_of_key
 from sakuin.platform.supabase.auth import SupabaseAuth
 from sakuin.texts.catalogue import LANGUAGES
-from sakuin_local.places import SAMPLES
+from sakuin_local.samples import samples_in
 from sakuin_local.serving import served
 from starlette.applications import Starlette
 from starlette.routing import Mount
 from starlette.staticfiles import StaticFiles
 
 from tests.browser.driving import Browser
-from tests.browser.sample_content import Content, add_content
+from tests.browser.sample_content import SAMPLES, Content, add_content
 from tests.browser.sample_users import SampleUsers
 from tests.console.console_client import ConsoleClient
 from tests.doubles.playground import asking_mcp
@@ -104,21 +104,23 @@ class SampleConsole:
 
 
 @contextmanager
-def sample_console(world: World, tables: TableWorld, *, is_hostile: bool) -> Iterator[SampleConsole]:
+def sample_console(
+    world: World, tables: TableWorld, *, is_hostile: bool, language: str = "ja"
+) -> Iterator[SampleConsole]:
     """Fills the world and serves its console while the block runs. `is_hostile`: also with texts of attackers."""
     with ExitStack() as stack:
-        site = Starlette(routes=[Mount("/school", StaticFiles(directory=SAMPLES))])
+        site = Starlette(routes=[Mount("/school", StaticFiles(directory=samples_in(language).folder))])
         origin = f"http://127.0.0.1:{stack.enter_context(served(site))}"
         world.base_url = f"{origin}/school"
         users = stack.enter_context(SampleUsers.served(world, origin))
-        content = add_content(world, tables, users.id, is_hostile=is_hostile)
-        client = client_of(world, tables, content, users.auth)
+        content = add_content(world, tables, users.id, is_hostile=is_hostile, language=language)
+        client = client_of(world, tables, content, users.auth, SAMPLES[language].key)
         site.mount("/", client.http.app)
         yield SampleConsole(world, content, users, client, origin)
 
 
-def client_of(world: World, tables: TableWorld, content: Content, auth: SupabaseAuth) -> ConsoleClient:
-    """Returns the console with all its pages."""
+def client_of(world: World, tables: TableWorld, content: Content, auth: SupabaseAuth, key_name: str) -> ConsoleClient:
+    """Returns the console with all its pages, and a key with this name."""
     world.sqs = content.sqs
     rest, ask = world.services, asking_mcp(world, tables)
     gaps = replace(rest.gaps, places=replace(rest.gaps.places, library_for_users=True), ask=ask, is_recorded=True)
@@ -127,6 +129,6 @@ def client_of(world: World, tables: TableWorld, content: Content, auth: Supabase
         stored = [key.shown(None) for key in rest.library_keys.all()]
         return [*stored, DeploymentKey("admin", hash_of_key(KEY), "2026-11-22")]
 
-    rest.library_keys.create("研究室のエージェント")
+    rest.library_keys.create(key_name)
     rest = replace(rest, explain=ask, gaps=gaps, deployment_keys=deployment_keys)
     return ConsoleClient(world, rest, auth=auth, refresh=auth.refresh)

@@ -21,18 +21,21 @@ from tests.worlds import World, world_of
 
 IMAGES = ROOT / "docs" / "images"
 # What README and docs show.
-SHOWN = {"overview": "/console/", "playground": "/console/playground?q=解の公式"}
+SHOWN = {"overview": "/console/", "playground": "/console/playground?q={question}"}
+QUESTIONS = {"ja": "解の公式", "en": "How do I restore a single file?"}
 
 
 def main() -> None:
     logging.disable(logging.CRITICAL)
-    with sampled_console() as console, started_browser() as browser:
-        write_images(browser, console)
+    with started_browser() as browser:
+        for language in LANGUAGES:
+            with sampled_console(language) as console:
+                write_images(browser, console, language)
 
 
 @contextmanager
-def sampled_console() -> Iterator[SampleConsole]:
-    """Serves the console over a database of its own."""
+def sampled_console(language: str) -> Iterator[SampleConsole]:
+    """Serves the console over a database of its own, with the samples of a language."""
     with (
         tempfile.TemporaryDirectory() as folder,
         running_database(Path(folder)) as database,
@@ -42,19 +45,18 @@ def sampled_console() -> Iterator[SampleConsole]:
             World(database, connected(database.rest_url, database.service_key), sql),
             world_of(database, f"http://127.0.0.1:{port}"),
             is_hostile=False,
+            language=language,
         ) as console,
     ):
         yield console
 
 
-def write_images(browser: Browser, console: SampleConsole) -> None:
-    """Takes the pictures of docs/images, in both languages."""
-    IMAGES.mkdir(exist_ok=True)
-    for language in LANGUAGES:
-        for name, address in SHOWN.items():
-            path = str(IMAGES / f"console-{name}.{language}.png")
-            given = {"origin": console.origin, "session": console.session, "language": language}
-            browser.run("picture", **given, address=address, path=path)
+def write_images(browser: Browser, console: SampleConsole, language: str) -> None:
+    """Takes the pictures of docs/images in a language."""
+    for name, address in SHOWN.items():
+        path = str(IMAGES / f"console-{name}.{language}.png")
+        given = {"origin": console.origin, "session": console.session, "language": language}
+        browser.run("picture", **given, address=address.format(question=QUESTIONS[language]), path=path)
 
 
 if __name__ == "__main__":

@@ -9,7 +9,8 @@ async function tabTo(page, name, most = 40) {
       const one = document.activeElement;
       // After the last element the focus leaves the page, and begins again.
       if (one === document.body) return ['', true];
-      const { outlineStyle, outlineWidth } = getComputedStyle(one);
+      // The box around a question has the ring of its field.
+      const { outlineStyle, outlineWidth } = getComputedStyle(one.matches('.ask input') ? one.parentElement : one);
       const { width, height, top } = one.getBoundingClientRect();
       const shown = outlineStyle !== 'none' && parseFloat(outlineWidth) >= 2 && width > 0 && height > 0 && top >= 0;
       return [(one.labels?.[0] ?? one).textContent.trim(), shown];
@@ -27,7 +28,9 @@ export async function signInWithKeyboard(open, { key }) {
   await tabTo(page, 'Skip to the content', 1);
   await page.keyboard.press('Enter');
   await tabTo(page, 'E-mail address', 1);
-  await tabTo(page, 'Admin key', 3);
+  await tabTo(page, 'Or with an admin key', 3);
+  await page.keyboard.press('Enter');
+  await tabTo(page, 'Admin key', 1);
   await page.keyboard.type(key);
   await tabTo(page, 'Sign in', 1);
   await tab.go(() => page.keyboard.press('Enter'));
