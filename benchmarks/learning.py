@@ -122,7 +122,6 @@ def main(folders: argparse.Namespace) -> None:
 
     learned_without = _left_out(recorded, learn_from)
     console.print(_figures(recorded, learned_without))
-    console.print(_near_misses(recorded, learned_without))
     weights = learn_from(_teaching(recorded))
     console.print_json(json.dumps(weights))
     if folders.write:
@@ -446,11 +445,12 @@ def _best(one: Asked, order: Array) -> tuple[Array, NDArray[np.bool_]]:
 def _shares(collections: Sequence[Collection]) -> list[list[float]]:
     """Returns how much each question counts in the probability: those with an answer alike in every collection.
 
-    Of those without, each of three kinds counts as much, in all collections together: near, other, and the exchanged.
+    Of those without, each of four kinds counts as much, in all collections together: near, other, what is exchanged for
+    something that is nowhere, and for something elsewhere.
     """
     counts = Counter(one.kind for some in collections for one in some)
-    of_kind = dict.fromkeys(("near", "other"), _WITHOUT_ANSWER / 3)
-    of_kind |= {kind: _WITHOUT_ANSWER / 3 / len(EXCHANGED) for kind in EXCHANGED}
+    of_kind = dict.fromkeys(("near", "other"), _WITHOUT_ANSWER / 4)
+    of_kind |= {kind: _WITHOUT_ANSWER / 2 / len(EXCHANGED) for kind in EXCHANGED}
     shares = []
     for some in collections:
         answered = max(1, sum(one.kind == "answer" for one in some))
@@ -509,23 +509,6 @@ def _logistic(rows: Array, right: Array, weights: Array) -> tuple[float, Array]:
     return float(learned.fun), np.asarray(learned.x)
 
 
-_COLUMNS = ("collection", "questions", "hit@5", "shown first", "right first", "error", "wrong of ≥ .9")
-_MARKED_COLUMNS = ("marked", "near marked", "others marked", "example marked", "area near", "area other")
-
-
-def _figures(recorded: Mapping[str, Collection], learned_without: Mapping[str, Mapping[str, Any]]) -> Table:
-    """Each collection, judged by weights that were learned from the other groups."""
-    table = Table(*_COLUMNS, *_MARKED_COLUMNS, title="Each collection, its group left out of the learning", box=None)
-    pooled = []
-    answered = {name: some for name, some in recorded.items() if any(one.kind == "answer" for one in some)}
-    for name, some in answered.items():
-        table.add_row(name, *_row(some, learned_without[name]))
-        pooled.append(_shown_and_right(some, learned_without[name]))
-    error = _error(*map(np.concatenate, zip(*pooled, strict=True)))
-    table.caption = f"`error` of all together: {error:.3f}"
-    return table
-
-
 def _left_out(
     recorded: Mapping[str, Collection], learn_from: Callable[[Mapping[str, Collection]], dict[str, Any]]
 ) -> dict[str, dict[str, Any]]:
@@ -565,13 +548,14 @@ def _beyond_need(weights: Mapping[str, Any], one: Asked, order: Array) -> float:
 
 @dataclass(frozen=True)
 class Shown:
-    """What an answer shows of a question: the similarity of the first result, whether it is right, and whether the
-    question is marked.
+    """What an answer shows of a question: the similarity of the first result, whether that or one of the first five is
+    right, and whether the question is marked.
     """
 
     kind: str
     similarity: float
     is_right: bool
+    is_among_five: bool
     is_marked: bool
 
 
@@ -585,65 +569,51 @@ def _shown(some: Collection, weights: Mapping[str, Any]) -> list[Shown]:
         is_absent = any(name.startswith("absent") for name in one.doubts)
         is_marked = is_absent or _beyond_need(weights, one, order) < 0
         similarity = probability * LEAST_SIMILARITY if is_marked else max(probability, LEAST_SIMILARITY)
-        answers.append(Shown(one.kind, similarity, bool(right[0]), is_marked))
+        answers.append(Shown(one.kind, similarity, bool(right[0]), bool(right.any()), is_marked))
     return answers
 
 
-def _row(some: Collection, weights: Mapping[str, Any]) -> list[str]:
-    answers, order = _shown(some, weights), np.array([weights["score"][name] for name in FEATURES])
-    shown, right = _shown_and_right(some, weights)
-    of_five = [_best(one, order)[1].any() for one in some if len(one.features) and one.kind == "answer"]
-    sure = [one.is_right for one in answers if one.similarity >= 0.9 and one.kind != EXAMPLE]
-    figures = (sum(of_five) / sum(one.kind == "answer" for one in some), shown.mean(), right.mean())
-    kinds = ("answer", "near", "other", EXAMPLE)
-    marked = [_share([one.is_marked for one in answers if one.kind == kind]) for kind in kinds]
-    of_near = [_area(answers, kind) for kind in ("near", "other")]
-    wrong = f"{1 - np.mean(sure):.3f}" if sure else ""
-    return [str(len(some)), *(f"{each:.3f}" for each in (*figures, _error(shown, right))), wrong, *marked, *of_near]
+_COLUMNS = ("collection", "kind", "questions", "marked", "more than .5", "area")
+_OF_ANSWERS = ("right first", "among five", "error", "wrong of ≥ .9")
 
 
-def _share(values: Sequence[bool]) -> str:
-    return f"{np.mean(values):.3f}" if values else ""
+def _figures(recorded: Mapping[str, Collection], learned_without: Mapping[str, Mapping[str, Any]]) -> Table:
+    """Each kind of question of each collection, judged by weights that were learned from the other groups.
 
-
-def _area(answers: Sequence[Shown], kind: str) -> str:
-    """Returns how often an answerable question has more similarity than one of the kind."""
-    some, others = (np.array([one.similarity for one in answers if one.kind == each]) for each in ("answer", kind))
-    if not len(others):
-        return ""
-    return f"{np.mean((some[:, None] > others) + (some[:, None] == others) / 2):.3f}"
-
-
-def _near_misses(recorded: Mapping[str, Collection], learned_without: Mapping[str, Mapping[str, Any]]) -> Table:
-    """Near misses of each kind: how many there are, how many are marked, and shown with more than one half."""
-    table = Table("collection", *EXCHANGED, title="Near misses: questions, marked, more than .5", box=None)
+    `area`: how often an answerable question has more similarity than one of the kind. `error`: the mean difference
+    between shown and right over five bins of equal size. Of the results with at least .9 all kinds count.
+    """
+    table = Table(*_COLUMNS, *_OF_ANSWERS, title="Each collection, its group left out of the learning", box=None)
     pooled: list[Shown] = []
     for name, some in recorded.items():
-        answers = _shown(some, learned_without[name])
-        pooled += answers
-        if any(one.kind in EXCHANGED for one in answers):
-            table.add_row(name, *_marked_and_shown(answers))
-    table.add_row("all", *_marked_and_shown(pooled))
+        in_own_language = _shown([one for one in some if not one.language], learned_without[name])
+        pooled += in_own_language
+        _add_rows(table, name, in_own_language)
+        _add_rows(
+            table, f"{name}, other languages", _shown([one for one in some if one.language], learned_without[name])
+        )
+    _add_rows(table, "all", pooled)
     return table
 
 
-def _marked_and_shown(answers: Sequence[Shown]) -> Iterator[str]:
-    for kind in EXCHANGED:
-        some = [one for one in answers if one.kind == kind]
-        of_all = [_share([one.is_marked for one in some]), _share([one.similarity > 0.5 for one in some])]
-        yield " ".join([str(len(some)), *of_all]) if some else ""
-
-
-def _shown_and_right(some: Collection, weights: Mapping[str, Any]) -> tuple[Array, Array]:
-    """The similarities of the first results for the questions with an answer, and which of these results are right."""
-    answers = [one for one in _shown(some, weights) if one.kind == "answer"]
-    return np.array([one.similarity for one in answers]), np.array([one.is_right for one in answers], dtype=float)
-
-
-def _error(shown: Array, right: Array) -> float:
-    """The mean difference between shown and right over five bins of equal size."""
-    bins = np.array_split(np.argsort(shown), 5)
-    return float(np.mean([abs(shown[one].mean() - right[one].mean()) for one in bins if len(one)]))
+def _add_rows(table: Table, name: str, answers: Sequence[Shown]) -> None:
+    of_kind: dict[str, list[Shown]] = {}
+    for one in answers:
+        of_kind.setdefault(one.kind, []).append(one)
+    answered = np.array([one.similarity for one in of_kind.get("answer", ())])
+    sure = [not one.is_right for one in answers if one.similarity >= 0.9 and one.kind != EXAMPLE]
+    for kind, some in of_kind.items():
+        shown, right = (np.array([getattr(one, part) for one in some]) for part in ("similarity", "is_right"))
+        figures = [np.mean([one.is_marked for one in some]), np.mean(shown > 0.5)]
+        if kind == "answer":
+            bins = np.array_split(np.argsort(shown), 5)
+            error = np.mean([abs(shown[each].mean() - right[each].mean()) for each in bins if len(each)])
+            wrong = np.mean(sure) if sure else 0.0
+            figures += [0.5, right.mean(), np.mean([one.is_among_five for one in some]), error, wrong]
+        elif len(answered):
+            above = answered[:, None] > shown
+            figures.append(np.mean(above + (answered[:, None] == shown) / 2))
+        table.add_row(name, kind, str(len(some)), *(f"{each:.3f}" for each in figures))
 
 
 def _provenance(recorded: Mapping[str, Collection]) -> dict[str, Any]:

@@ -48,6 +48,9 @@ class Exchange:
                 continue
             missing = missing_from(right, understood)
             for one in understood.specifics:
+                # Of a title the short words, and in Chinese words that Sudachi takes for Japanese names.
+                if one.kind == "name" and (len(one.text) < 2 + one.text.isascii() or understood.language == "han/"):
+                    continue
                 is_example = self.are_exercises and one.kind == "number"
                 # Neither an exponent nor a part of a word, such as 2次.
                 if is_example and not re.search(rf"(?<![\w^.,]){re.escape(one.text)}(?![\w.,])", query):
@@ -64,14 +67,15 @@ class Exchange:
         yield from self._of_headings()
 
     def _of_headings(self) -> Iterator[Question]:
-        """Yields questions about a code in the first line of a text, exchanged: people who write code ask for those."""
+        """Yields questions about a code in the first line of a text, exchanged: people who write code ask for those.
+
+        One that stands elsewhere is answered there.
+        """
         for place, text in enumerate(self.texts.values()):
-            if match := _CODE.search(text.partition("\n")[0]):
-                one = Specific(match[0], "code", ())
-                for where in ("absent", "elsewhere"):
-                    if other := self._another(one, place, where, text):
-                        ask = "{}の使い方" if re.search("[ぁ-ん]", text) else "how do I use {}"
-                        yield ask.format(other), [], f"{where} code", ""
+            match = _CODE.search(text.partition("\n")[0])
+            if match and (other := self._another(Specific(match[0], "code", ()), place, "absent", text)):
+                ask = "{}の使い方" if re.search("[ぁ-ん]", text) else "how do I use {}"
+                yield ask.format(other), [], "absent code", ""
 
     def _another(self, one: Specific, place: int, where: str, right: str) -> str | None:
         """Returns the first of the possible exchanges, from `place` on, that stands where it has to."""
@@ -129,4 +133,5 @@ def _with_last_part(code: str, other: str) -> str:
     if not parts or not others:
         return code
     last = parts[-1]
-    return code[: last.start()] + others[-1] + code[last.end() :]
+    new = others[-1].capitalize() if last[0][0].isupper() else others[-1].lower()
+    return code[: last.start()] + new + code[last.end() :]

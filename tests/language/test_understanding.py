@@ -62,6 +62,10 @@ def shown(question: AnalyzedQuery) -> dict[str, Any]:
     return {name: value for name, value in members.items() if value}
 
 
+def no_texts(_terms: list[str]) -> list[str]:
+    return []
+
+
 @pytest.mark.parametrize("case", cases(QUESTIONS), ids=lambda case: case["query"])
 def test_a_question_is_analyzed_as_it_was(case: Case) -> None:
     vocabulary = NO_VOCABULARY if case.get("vocabulary") == "none" else MATHEMATICS
@@ -80,8 +84,18 @@ def test_a_text_lacks_the_numbers_codes_and_names_that_it_lacked(case: Case) -> 
 def test_a_short_version_is_in_the_index_with_a_longer_one(query: str, text: str) -> None:
     terms = {term for line in analyze(text).lines for morpheme in line for term in morpheme.terms}
     specifics = analyze_query(query, NOTHING).specifics
-    assert absent(specifics, lambda forms: [terms.issuperset(form) for form in forms]) == ()
-    assert absent(specifics, lambda forms: [False for _ in forms]) == ("0.29",)
+    assert absent(specifics, lambda forms: [terms.issuperset(form) for form in forms], no_texts) == ()
+    assert absent(specifics, lambda forms: [False for _ in forms], no_texts) == ("0.29",)
+
+
+@pytest.mark.parametrize(
+    ("texts", "is_absent"),
+    [(["is_flag has no value"], True), (["is_flag", "is_value=1"], False), (["isValue is set"], False), ([], False)],
+)
+def test_a_code_is_absent_if_no_text_has_its_parts_together(texts: list[str], is_absent: bool) -> None:
+    specifics = analyze_query("How do I use is_value?", NOTHING).specifics
+    nowhere = absent(specifics, lambda forms: [True for _ in forms], lambda _terms: texts)
+    assert nowhere == (("is_value",) if is_absent else ())
 
 
 @pytest.mark.parametrize(
@@ -106,8 +120,8 @@ def test_signs_that_the_vocabulary_names_may_be_written_by_their_name(text: str,
 )
 def test_a_doubt_is_what_the_text_lacks_unless_a_number_is_an_example(query: str, text: str, doubts: set[str]) -> None:
     question = analyze_query(query, NOTHING)
-    elsewhere = lack_of(text, question, lambda forms: [True for _ in forms])
-    nowhere = lack_of(text, question, lambda forms: [False for _ in forms])
+    elsewhere = lack_of(text, question, lambda forms: [True for _ in forms], no_texts)
+    nowhere = lack_of(text, question, lambda forms: [False for _ in forms], no_texts)
     assert (elsewhere.doubts, elsewhere.absent) == (doubts, ())
     assert nowhere.doubts == doubts | {f"absent_{kind}" for kind in doubts}
     assert nowhere.absent == missing_from(text, question)

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Protocol
 
 from sakuin.knowledge.excerpt import excerpt, matched_words
@@ -10,7 +11,7 @@ from sakuin.knowledge.markdown import plain_text
 from sakuin.knowledge.model import EVERYTHING, Filters, Hit, KnowledgeAnswer, Match, learns_author
 from sakuin.knowledge.names import link, place_in_languages, with_links
 from sakuin.knowledge.postgres_search import DEPTH, ChunkSearch, Lexicon, Question
-from sakuin.language.model import NO_LACK, AnalyzedQuery, Lack, LexiconEntries
+from sakuin.language.model import NO_LACK, AnalyzedQuery, Lack, LexiconEntries, Slot
 from sakuin.language.questions.query_analysis import analyze_query, lexicon_lookup
 from sakuin.language.questions.specifics import lack_of, missing_from
 from sakuin.language.unicode_text import folded
@@ -226,9 +227,18 @@ def _doubted(chunks: ChunkSearch, asked: Question, question: AnalyzedQuery) -> t
     matches = chunks.matches(asked)
     if not matches:
         return matches, NO_LACK
-    lack = lack_of(author_text(matches[0]), question, lambda terms: chunks.chunks.has_terms(terms, asked.filters))
+    has_terms = partial(chunks.chunks.has_terms, filters=asked.filters)
+    lack = lack_of(author_text(matches[0]), question, has_terms, partial(_texts_with, chunks, asked))
     ranking = doubted([match.ranked for match in matches], lack.doubts, chunks.weights)
     return [replace(match, ranked=ranked) for match, ranked in zip(matches, ranking, strict=True)], lack
+
+
+def _texts_with(chunks: ChunkSearch, asked: Question, terms: Sequence[str]) -> Sequence[str]:
+    """Returns what authors wrote of the chunks that have all of some terms; nothing of too many."""
+    slots = [Slot("word", (term,)) for term in terms]
+    by_words = replace(asked, vector=None, slots=slots, folder_slots={}, expected=None, limit=DEPTH)
+    found = [each for each in chunks.matches(by_words) if len(each.ranked.words.matched) == len(slots)]
+    return [author_text(each) for each in found] if len(found) < DEPTH else ()
 
 
 def author_text(match: Match) -> str:

@@ -208,8 +208,15 @@ class SearchTable:
         name = namespace(tool.project_id, tool.table_id, tables.suffix)
         # A Tool with a fixed filter that nothing passes has no results.
         fixed = fixed_conditions(tool.entries, tool.fixed) or ()
-        have_terms = partial(self.store.have_terms, name, scope=pointer_hash(tool.json_path), needed=fixed)
-        return lack_of("\n".join([at.chunk_text, *shown]), question, have_terms)
+        scope = pointer_hash(tool.json_path)
+        texts_with = partial(self.store.texts_with, name, scope=scope, limit=COMPARED, needed=fixed)
+
+        def few_texts_with(terms: Sequence[str]) -> Sequence[str]:
+            (texts,) = texts_with([terms])
+            return texts if len(texts) < COMPARED else ()
+
+        text = "\n".join([at.chunk_text, *shown])
+        return lack_of(text, question, lambda terms: map(bool, texts_with(terms)), few_texts_with)
 
     def explanation(
         self,

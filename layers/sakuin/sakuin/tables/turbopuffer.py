@@ -32,8 +32,6 @@ from sakuin.tables.nodes import Found, FoundChunk, PublishedNode, StoredChunkRow
 
 # A batch has fewer nodes, and each write takes a second of its namespace.
 _MAX_SWEPT_NODES = 256
-# The rows of which one has all of some terms, if any has.
-_BEST_FOR_TERMS = 10
 
 ATTRIBUTES: dict[str, AttributeSchemaParam] = {
     "content": {"type": "string", "full_text_search": True},
@@ -104,23 +102,36 @@ class ChunkStore(TurbopufferRows):
             chunks.append(FoundChunk(id, by_vector.get(id), by_words.get(id), ranked.cosines.get(id), counts, total))
         return Found(tuple(chunks), tuple(map(cosine, ranked.sample)))
 
-    def have_terms(
-        self, namespace: str, terms: Sequence[Sequence[str]], *, scope: str, needed: Sequence[Condition] = ()
-    ) -> list[bool]:
-        """Returns for each list of terms whether a row below `scope` has all: it would be among the best for these."""
+    def texts_with(
+        self,
+        namespace: str,
+        terms: Sequence[Sequence[str]],
+        *,
+        scope: str,
+        limit: int,
+        needed: Sequence[Condition] = (),
+    ) -> list[list[str]]:
+        """Returns for each list of terms the texts below `scope` that have all, among the best `limit` for these.
+
+        A text that has all would be among them.
+        """
         below = _below(scope, needed)
         words = {str(place): words_leg([(term,) for term in each], "") for place, each in enumerate(terms)}
         legs = {
-            name: rank_by and leg(rank_by, below, _BEST_FOR_TERMS) | {"include_attributes": ["term_counts"]}
+            name: rank_by and leg(rank_by, below, limit) | {"include_attributes": ["term_counts", "content"]}
             for name, rank_by in words.items()
         }
         try:
             rows_by_list = self.answers(namespace, legs)
         except NotFound:
-            return [False for _ in terms]
-        stored = [[set(str(row["term_counts"]).split("\n")[1:]) for row in rows_by_list[name]] for name in words]
+            return [[] for _ in terms]
         return [
-            any(row.issuperset(map(sent_term, each)) for row in rows) for each, rows in zip(terms, stored, strict=True)
+            [
+                str(row["content"])
+                for row in rows_by_list[name]
+                if set(str(row["term_counts"]).split("\n")[1:]).issuperset(map(sent_term, each))
+            ]
+            for name, each in zip(words, terms, strict=True)
         ]
 
     def sweep(self, namespace: str, nodes: Collection[PublishedNode]) -> int:

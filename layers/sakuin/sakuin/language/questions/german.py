@@ -10,15 +10,17 @@ _DETERMINER = re.compile(
     r"|wieviele?|zwei|drei|vier|fünf|sechs|sieben|acht|neun|zehn|mehr|statt|pro|ohne|als",
     re.IGNORECASE,
 )
-_ADJECTIVE = re.compile(r"[a-zäöüß]{3,}e[nrsm]?")
+_ADJECTIVE = re.compile(r"[a-zäöüß-]{3,}e[nrsm]?")
 # These endings no verb has that may stand before a name.
-_ALONE = re.compile(r"[a-zäöüß]{3,}(?:e[rsm]|ene|ische|ige|liche|ale)")
+_ALONE = re.compile(r"[a-zäöüß-]{3,}(?:e[rsm]|ene|ische|ige|liche|ale)")
 _COMMON = re.compile(
     r".*(?:ung|[hk]eit|schaft|[ts]ion|tät|ismus|ment|nis|ling|chen|lein|tum|enz|anz|ik|logie|gra(?:ph|f)ie|eur|mus)"
     r"(?:e?n|e?s|e|se|innen|in)?"
     # The plural of many nouns: Füße, Bäume.
     r"|.*[äöü]u?[bcdfghjklmnprstvwxzß]{1,3}e"
 )
+# Single letters say as little as these.
+_POLITE = re.compile(r"Sie|Ihnen|Ihre?[nmrs]?|.")
 # Longer words are compounds.
 _LONGEST = 11
 
@@ -31,16 +33,20 @@ def german_names(
     `begins` are the places where sentences begin.
     """
     for place, word in enumerate(words):
-        if word.start() in begins or not word[0][0].isupper() or len(word[0]) == 1 or word[0].lower() in stop:
+        if word.start() in begins or not word[0][0].isupper() or _POLITE.fullmatch(word[0]) or word[0].lower() in stop:
             continue
         before = words[place - 1] if place else word
         beside = before.end() + 1 == word.start() and before[0][0].isupper() and before.start() not in begins
         follows = place + 1 < len(words) and words[place + 1].start() == word.end() + 1
         leads = follows and words[place + 1][0][0].isupper()
-        is_common = len(word[0]) > _LONGEST or _COMMON.fullmatch(word[0])
-        # Of "Newtons Gesetz" the first alone is a name.
-        is_name = (beside and not (is_common and before[0].endswith("s"))) or (leads and not is_common)
-        if is_name or "-" in word[0] or not (is_common or _has_article([each[0] for each in words[:place]], stop)):
+        is_common = _COMMON.fullmatch(word[0].rpartition("-")[2]) or (len(word[0]) > _LONGEST and "-" not in word[0])
+        has_article = _has_article([each[0] for each in words[:place]], stop)
+        # Of "Newtons Gesetz" the first alone is a name, and of "welches Werk Newtons" the last.
+        of_a_name = has_article and leads and words[place + 1][0].endswith("s")
+        is_name = (beside and not (is_common and before[0].endswith("s"))) or (
+            leads and not is_common and not of_a_name
+        )
+        if is_name or not (is_common or (has_article and "-" not in word[0])):
             yield word
 
 

@@ -27,11 +27,13 @@ from sakuin.language.questions.function_words import (
 from sakuin.language.questions.german import german_names
 from sakuin.language.unicode_text import folded, nfc, nfkc, storable
 
+HasTerms = Callable[[list[list[str]]], Iterable[bool]]
+TextsWith = Callable[[list[str]], Sequence[str]]
 MOST = 12
 # A longer text is compared so far.
 _COMPARED = 20_000  # characters
 _TOKEN = re.compile(r"(?<![A-Za-z0-9_À-ɏ])(?>(?a:[\w$@#./:\\+()<>-]*[\w)]))(?![À-ɏ])")
-_QUANTITY = re.compile(r"[#$(]*\d[\d.,:/()-]*(?:-?[a-z%]+|[A-Z]{1,2})?(?:-[a-z]+)*\)?")
+_QUANTITY = re.compile(r"[#$(]*\d[\d.,:/()-]*(?:-?[a-z%]+|[A-Z]{1,2})?(?:-[A-Z]?[a-z]+)*\)?")
 _CODE = re.compile(
     r"--?[A-Za-z]\w+.*|.*[A-Za-z0-9](?:_|::|->)[A-Za-z0-9].*|.*\w\(\)|_+[A-Za-z].*|[@$][A-Za-z].*"
     r"|(?=.*[A-Za-z])(?=.*\d).+|.*[a-z][A-Z].*|[A-Z]{2,}s?|[a-z_-]{2,}(?:\.[a-z_-]{2,})+"
@@ -47,7 +49,8 @@ _LEADING_ZEROS = re.compile(r"^0+(?=\d)")
 _VERSION = re.compile(r"[vV](?=\d+\.\d)")
 # A kanji of a number is a part of a word unless it counts.
 _COUNTERS = "次条章節項号版巻回年月日度時分秒人個台倍位級種世歳点本冊階乗割円"
-_COUNTED = re.compile(f"第[{KANJI}]+|[{KANJI}]+[{_COUNTERS}]")
+# In Chinese 哪一年 is which year, and 百分之 percent.
+_COUNTED = re.compile(f"(?<!哪)(?!百分[之比])(?:第[{KANJI}]+|[{KANJI}]+[{_COUNTERS}])")
 _KANJI_NUMBER = re.compile(f"[{KANJI}]+")
 _LETTERS = re.compile(r"[^\W\d_]+")
 _POSSESSIVE = re.compile(r"(?<=\w\w\w)['’]\w*$")
@@ -55,6 +58,7 @@ _WORD = re.compile(r"[^\W\d_ぁ-ヿ一-鿿]+(?:['’-][^\W\d_ぁ-ヿ一-鿿]+)*"
 _KATAKANA = re.compile(r"[ァ-ヶー]{3,}")
 _HAN_OR_KANA = re.compile(r"[ぁ-ヶ一-鿿]")
 _BEGINS_SENTENCE = re.compile(r"(?:^|[.!?:。！？…])[\s\"'“‘(¿¡«„「]*$")
+_MAY_BE_ENGLISH = ("latin/", "latin/english")
 # As short words as the list has.
 _LEAST_UNLISTED = 5
 # From 0.
@@ -96,13 +100,13 @@ def missing_from(text: str, question: AnalyzedQuery) -> tuple[str, ...]:
     return tuple(one.text for one in counted if not compared.has(one))
 
 
-def lack_of(text: str, question: AnalyzedQuery, has_terms: Callable[[list[list[str]]], Iterable[bool]]) -> Lack:
-    """Returns what a text lacks of a question. `has_terms` is that of `absent`."""
+def lack_of(text: str, question: AnalyzedQuery, has_terms: HasTerms, texts_with: TextsWith) -> Lack:
+    """Returns what a text lacks of a question. `has_terms` and `texts_with` are those of `absent`."""
     missing = missing_from(text, question)
     if not missing:
         return NO_LACK
     lacking = [one for one in question.specifics if one.text in missing]
-    nowhere = absent(lacking, has_terms)
+    nowhere = absent(lacking, has_terms, texts_with)
     numbers = sum(one.kind == "number" for one in question.specifics)
     is_example = numbers >= _OF_AN_EXERCISE or any(map(_FORMULA.search, (text, question.query)))
     counted = [one for one in lacking if one.kind != "number" or not is_example]
@@ -110,16 +114,26 @@ def lack_of(text: str, question: AnalyzedQuery, has_terms: Callable[[list[list[s
     return Lack(frozenset(doubts), nowhere)
 
 
-def absent(specifics: Sequence[Specific], has_terms: Callable[[list[list[str]]], Iterable[bool]]) -> tuple[str, ...]:
+def absent(specifics: Sequence[Specific], has_terms: HasTerms, texts_with: TextsWith) -> tuple[str, ...]:
     """Returns the specifics, as typed, of which no form is in the index.
 
-    `has_terms` says for each list of terms whether a text has all of them.
+    `has_terms` says for each list of terms whether a text has all of them, and `texts_with` returns the texts that have
+    all of some terms, none if they are too many: a text with the parts of a code may not have the code.
     """
     forms = [(one, terms) for one in specifics for terms in _terms_of_forms(one) if terms]
     has = has_terms([terms for _, terms in forms])
-    present = {one.text for (one, _), is_there in zip(forms, has, strict=True) if is_there}
+    found = zip(forms, has, strict=True)
+    present = {one.text for (one, terms), all_there in found if all_there and _is_there(one, terms, texts_with)}
     with_terms = dict.fromkeys(one.text for one, _ in forms)
     return tuple(text for text in with_terms if text not in present)
+
+
+def _is_there(one: Specific, terms: list[str], texts_with: TextsWith) -> bool:
+    """Returns whether one of the texts with all terms of a form has it: the parts of a code may stand apart."""
+    if one.kind != "code" or (len(terms) == 1 and not one.text.startswith("-")):
+        return True
+    texts = texts_with(terms)
+    return not texts or any(_Compared(text[:_COMPARED]).has(one) for text in texts)
 
 
 def _terms_of_forms(one: Specific) -> list[list[str]]:
@@ -136,12 +150,17 @@ def _terms(text: AnalyzedText) -> list[str]:
 def _codes(typed: str) -> Iterator[tuple[int, str, SpecificKind]]:
     for match in _IN_BACKTICKS.finditer(typed):
         yield match.start(1), match[1], "code"
-    stop = stop_words(typed) - {"no"}
+    stop, language = stop_words(typed) - {"no"}, language_of(typed)
+    is_foreign = may_be_german(typed) or (language.startswith("latin/") and language not in _MAY_BE_ENGLISH)
     for match in _TOKEN.finditer(typed):
         token = _VERSION.sub("", match[0].lstrip("#.:\\+()<>"))
         token = token if token.endswith("()") else token.rstrip("()")
         is_loud = token.isalpha() and typed.isupper() and " " in typed
-        is_option = _OPTION.fullmatch(token) and stop.isdisjoint(token.split("-"))
+        parts = token.split("-")
+        # In other languages than English options have English words: asiatisch-amerikanisch is none.
+        is_option = (
+            _OPTION.fullmatch(token) and stop.isdisjoint(parts) and not (is_foreign and any(map(_is_unlisted, parts)))
+        )
         if (is_option or _CODE.fullmatch(token)) and not _QUANTITY.fullmatch(token) and not is_loud:
             yield match.start() + match[0].index(token), token, "code"
 
@@ -287,8 +306,11 @@ def _code_patterns(form: str) -> list[re.Pattern[str]]:
         # The name of a sign in a vocabulary: 判別式 for D>0.
         return [re.compile(re.escape(form))]
     written = [f"0*{part.lstrip('0')}" if part.isdigit() else part.lower() for part in parts]
-    before = "-" if form.startswith("-") else r"(?<!\d)" if parts[0].isdigit() else "(?<![a-z])"
-    patterns = [before + r"[\W_]{0,2}".join(written) + (r"(?!\d)" if parts[-1].isdigit() else "(?![a-rt-z])")]
+    before = r"(?<!\d)" if parts[0].isdigit() else "(?<![a-z])"
+    before = "(?:--|[–—])" if form.startswith("--") else "-" if form.startswith("-") else before
+    # No space stands for the sign of set_value.
+    sign = r"(?:[^\w\s]|_){0,2}" if "_" in form else r"[\W_]{0,2}"
+    patterns = [before + sign.join(written) + (r"(?!\d)" if parts[-1].isdigit() else "(?![a-rt-z])")]
     if form.isupper() and form.isalpha() and len(form) < 6:
         patterns.append(r"\W+(?:(?:of|and|the|for|de|der|und)\W+)*".join(rf"\b{sign}\w*" for sign in form.lower()))
     return [re.compile(pattern) for pattern in patterns]
