@@ -113,7 +113,8 @@ def put(
     if table_id and given:
         table = command.send("PATCH", *place, **given)
         shown = {member: table[member] for member in ("name", "chunk_threshold_chars")}
-        shown |= {"entries": asdict(rules)} if rules else {}
+        if rules:
+            shown["entries"] = given["entries"] if command.terminal.as_json else _shown(given["entries"])
     command.terminal.fields({"table_id": table["id"], "version": table["version"], **shown})
 
 
