@@ -44,6 +44,15 @@ def register(app: typer.Typer) -> None:
                 help="Embed with the model of the deployment at URL, by the key in SAKUIN_PUSH_KEY.",
             ),
         ] = None,
+        model: Annotated[
+            Path | None,
+            typer.Option(
+                exists=True,
+                resolve_path=True,
+                metavar="PATH",
+                help="Embed with this model of ONNX: its file, or the folder of it.",
+            ),
+        ] = None,
     ) -> None:
         """Start the whole stack on this machine, with the samples or a folder of pages; Ctrl-C stops it."""
         # These imports take a second; no other command needs them.
@@ -53,12 +62,16 @@ def register(app: typer.Typer) -> None:
             from sakuin_local.up import Options
             from sakuin_local.up import up as run
             from sakuin_local.vendors import VectorSource
+
+            if model:
+                import sakuin_local.embeddings.onnx  # noqa: F401 - its packages are not those of the usual model
         except ModuleNotFoundError as error:
-            raise Misconfigured(f'`sakuin up` needs the package {error.name}: install "sakuin[local]"') from error
+            extra = "local,onnx" if model else "local"
+            raise Misconfigured(f'`sakuin up` needs the package {error.name}: install "sakuin[{extra}]"') from error
 
         parameters = dict(_name_and_value(each) for each in parameter or ())
         samples = not no_samples and pages is None
-        source = None
+        source: VectorSource | Path | None = model
         if vectors_of:
             if not (key := os.environ.get("SAKUIN_PUSH_KEY")):
                 raise typer.BadParameter("It needs SAKUIN_PUSH_KEY", param_hint="--vectors-of")

@@ -95,12 +95,12 @@ class FrontDoor:
 
 @contextmanager
 def running_stack(
-    folder: Path, steps: Steps, url: str, given: Mapping[str, str], vectors: VectorSource | None = None
+    folder: Path, steps: Steps, url: str, given: Mapping[str, str], vectors: VectorSource | Path | None = None
 ) -> Iterator[Stack]:
     """Starts everything and deploys the template, whose HTTP API is reached at `url`, until the block ends.
 
     `given` are parameters of the template in addition to those of this machine. `vectors` are of another deployment's
-    model.
+    model, or of that in a file of ONNX.
     """
     # A run that is stopped removes it.
     was_killed = (folder / "env").exists()

@@ -33,7 +33,8 @@ RUNS_AGAIN = "the stack runs again"
 class Options:
     """The options of the command. Port 0 is a free one; `pages` are those of the library instead of the samples.
 
-    `parameters` override those of the template. `vectors` is the deployment whose model embeds, None is that of here.
+    `parameters` override those of the template. `vectors` is the deployment whose model embeds, or the path of one of
+    ONNX; None is the usual one.
     """
 
     data: Path
@@ -42,7 +43,7 @@ class Options:
     samples: bool = True
     pages: Path | None = None
     parameters: Mapping[str, str] = field(default_factory=dict)
-    vectors: VectorSource | None = None
+    vectors: VectorSource | Path | None = None
 
 
 def up(options: Options, *, output: Terminal, progress: Console) -> int:
@@ -159,10 +160,14 @@ def _show_failures(stack: Stack, stop: threading.Event, show: Callable[[Text], N
             show(Text.assemble(("! ", "yellow"), line))
 
 
-def _of_model(vectors: VectorSource | None) -> dict[str, str]:
-    """Returns the parameter that names the model of another deployment: the ranking has weights of its own for it."""
+def _of_model(vectors: VectorSource | Path | None) -> dict[str, str]:
+    """Returns the parameter that names another model: the ranking has weights of its own for it."""
     if vectors is None:
         return {}
+    if isinstance(vectors, Path):
+        from sakuin_local.embeddings.onnx import OnnxModel
+
+        return {"EmbeddingModel": OnnxModel(vectors).name()}
     from sakuin_local.embeddings.deployment import DeploymentModel
     from sakuin_local.embeddings.refused import Refused
 

@@ -16,9 +16,15 @@ class VectorSource:
     key: str = field(repr=False)
 
 
-def start_embeddings(folder: Path, programs: Programs, *, port: int, source: VectorSource | None = None) -> None:
-    """Starts the embeddings endpoint on `port` with its cache in `folder`; returns when the model is loaded."""
-    more, key = ((source.url,), {"SAKUIN_PUSH_KEY": source.key}) if source else ((), {})
+def start_embeddings(folder: Path, programs: Programs, *, port: int, source: VectorSource | Path | None = None) -> None:
+    """Starts the embeddings endpoint on `port` with its cache in `folder`; returns when the model is loaded.
+
+    A path is that of a model of ONNX.
+    """
+    if isinstance(source, VectorSource):
+        more, key = [source.url], {"SAKUIN_PUSH_KEY": source.key}
+    else:
+        more, key = [str(source)] if source else [], {}
     _start("embeddings", folder / "vectors.sqlite", programs, port, *more, **key)
 
 

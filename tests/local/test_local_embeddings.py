@@ -29,12 +29,17 @@ from sakuin_local.embeddings.cache import VectorCache
 from sakuin_local.embeddings.deployment import SLICE, DeploymentModel
 from sakuin_local.embeddings.endpoint import Endpoint
 from sakuin_local.embeddings.model import DIMENSIONS, NAME, Text, Vector
+from sakuin_local.embeddings.onnx import OnnxModel
 from sakuin_local.embeddings.queue import RequestQueue
+from sakuin_local.errors import LocalError
 from sakuin_local.places import SAMPLES
 from sakuin_local.processes import Programs
 from sakuin_local.serving import served
 from sakuin_local.vendors import start_embeddings
 from starlette.testclient import TestClient
+from tokenizers import Tokenizer
+from tokenizers.models import WordLevel
+from tokenizers.pre_tokenizers import WhitespaceSplit
 
 from tests.awaiting import awaited
 from tests.cli.recorded import recorded
@@ -263,6 +268,99 @@ def test_a_text_that_two_requests_have_is_embedded_once(tmp_path: Path) -> None:
         running.open_gate(1)
         assert [answer.result().status_code for answer in answers] == [200, 200]
     assert running.model.embedded == ["page"]
+
+
+def field_of(number: int, value: int | bytes) -> bytes:
+    """A field of a protocol buffer: a number, or bytes with their length."""
+
+    def varint(count: int) -> bytes:
+        return bytes([count & 127 | 128]) + varint(count >> 7) if count > 127 else bytes([count])
+
+    if isinstance(value, int):
+        return varint(number << 3) + varint(value)
+    return varint(number << 3 | 2) + varint(len(value)) + value
+
+
+def model_file(table: np.ndarray) -> bytes:
+    """A model of ONNX (onnx.proto) whose vector of a token is its row of a table."""
+    numbers = b"".join(field_of(1, size) for size in table.shape) + field_of(2, 1)
+    node = field_of(1, b"table") + field_of(1, b"input_ids") + field_of(2, b"hidden") + field_of(4, b"Gather")
+    graph = (
+        field_of(1, node)
+        + field_of(2, b"g")
+        + field_of(5, numbers + field_of(8, b"table") + field_of(9, table.tobytes()))
+    )
+    for place, name, kind, sizes in ((11, b"input_ids", 7, b"bt"), (12, b"hidden", 1, b"btd")):
+        shape = b"".join(field_of(1, field_of(2, bytes([each]))) for each in sizes)
+        tensor = field_of(1, field_of(1, kind) + field_of(2, shape))
+        graph += field_of(place, field_of(1, name) + field_of(2, tensor))
+    return field_of(1, 8) + field_of(7, graph) + field_of(8, field_of(2, 13))
+
+
+WORDS = ("[PAD]", "query", "passage", "keys", "locks")
+
+
+def onnx_model(folder: Path, size: int = 4, **settings: dict[str, object]) -> OnnxModel:
+    """A model that knows a few words; the vector of each is another axis, and `[PAD]` is on all of them."""
+    (folder / "onnx").mkdir(parents=True, exist_ok=True)
+    table = np.vstack([np.ones(size), np.eye(len(WORDS) - 1, size)]).astype("<f4")
+    (folder / "onnx" / "model.onnx").write_bytes(model_file(table))
+    tokenizer = Tokenizer(WordLevel({word: number for number, word in enumerate(WORDS)}, unk_token="keys"))
+    tokenizer.pre_tokenizer = WhitespaceSplit()
+    tokenizer.save(str(folder / "tokenizer.json"))
+    for name, values in settings.items():
+        file = folder / f"{name}.json".replace("pooling", "1_Pooling/config")
+        file.parent.mkdir(exist_ok=True)
+        file.write_text(json.dumps(values), "utf-8")
+    return OnnxModel(folder)
+
+
+def rounded(model: OnnxModel, *texts: str, is_query: bool = True) -> list[list[float]]:
+    return [
+        [round(float(each), 2) for each in vector] for vector in model.embed([Text(is_query, one) for one in texts])
+    ]
+
+
+def test_a_model_of_onnx_embeds_as_its_settings_say(tmp_path: Path) -> None:
+    plain = onnx_model(tmp_path / "plain")
+    # The mean of the tokens alone: what fills the shorter text does not count.
+    assert rounded(plain, "keys", "keys keys locks locks") == [[0, 0, 1, 0], [0, 0, 0.71, 0.71]]
+    first = onnx_model(tmp_path / "first", pooling={"pooling_mode_cls_token": True, "pooling_mode_mean_tokens": False})
+    assert rounded(first, "locks keys", "keys") == [[0, 0, 0, 1], [0, 0, 1, 0]]
+    short = onnx_model(
+        tmp_path / "short", sentence_bert_config={"max_seq_length": 2}, tokenizer_config={"model_max_length": 9}
+    )
+    assert rounded(short, "keys keys locks locks") == [[0, 0, 1, 0]]
+    assert short.tokens(Text(is_query=True, text="keys keys locks")) == 2
+    prompts = {"prompts": {"query": "query ", "document": "passage "}}
+    asks = onnx_model(tmp_path / "asks", config_sentence_transformers=prompts)
+    assert rounded(asks, "keys") == [[0.71, 0, 0.71, 0]]
+    assert rounded(asks, "keys", is_query=False) == [[0, 0.71, 0.71, 0]]
+    names = {each.name() for each in (plain, first, short, asks, onnx_model(tmp_path / "other" / "plain", size=5))}
+    assert len(names) == 5
+    assert OnnxModel(tmp_path / "plain" / "onnx" / "model.onnx").name() == plain.name()
+
+
+def test_what_is_no_usable_model_is_refused_with_its_reason(tmp_path: Path) -> None:
+    with pytest.raises(LocalError, match=r"it needs model\.onnx and tokenizer\.json"):
+        OnnxModel(tmp_path)
+    with pytest.raises(LocalError, match="the mean of the tokens or the first"):
+        onnx_model(tmp_path / "max", pooling={"pooling_mode_max_tokens": True})
+    with pytest.raises(LocalError, match="have 1537 numbers; at most 1536"):
+        onnx_model(tmp_path / "large", size=1537)
+
+
+def test_the_program_answers_with_the_model_at_a_path(tmp_path: Path) -> None:
+    model = onnx_model(tmp_path / "multilingual-e5-tiny")
+    programs, port = Programs(tmp_path), free_port()
+    try:
+        start_embeddings(tmp_path, programs, port=port, source=tmp_path / "multilingual-e5-tiny")
+        client = client_at(f"http://{LOOPBACK}:{port}/v1")
+        answer = client.embeddings.create(model=model.name(), input=["query: locks"], dimensions=1536)
+    finally:
+        programs.stop()
+    # What an e5 model expects before a question is an unknown word here.
+    assert np.allclose(answer.data[0].embedding, [0, 0, 0.5**0.5, 0.5**0.5] + [0] * 1532)
 
 
 SAKUIN = Path(sys.executable).with_name("sakuin")

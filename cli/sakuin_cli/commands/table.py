@@ -90,12 +90,12 @@ def put(
         return document if file else client.call("GET", "tables", table_id or "", "data")
 
     rules = read_rules(entries, search, show, filter, stored)
-    if not (table_id or rules or no_entries):
-        rules = _proposed(document, threshold, command.terminal)
     if rules and file:
         from sakuin.tables.admin.proposals import cost_of
 
         typer.echo(cost_of(document, rules, threshold), err=True)
+    elif not (table_id or no_entries):
+        rules = _proposed(document, threshold, command.terminal)
     if file and not table_id:
         name = name or file.stem
     members = {"name": name, "chunk_threshold_chars": chunk_threshold, "entries": rules and asdict(rules)}

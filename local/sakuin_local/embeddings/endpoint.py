@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from starlette.applications import Starlette
@@ -20,6 +20,9 @@ from sakuin_local.embeddings.model import DIMENSIONS, NAME, SLICE, Model, Text, 
 from sakuin_local.embeddings.queue import RequestQueue
 from sakuin_local.embeddings.refused import Refused, refusal_answer
 
+if TYPE_CHECKING:
+    from sakuin_local.embeddings.onnx import OnnxModel
+
 # https://platform.openai.com/docs/api-reference/embeddings/create
 MAX_INPUTS = 2_048
 MAX_TOKENS = 8_192
@@ -32,16 +35,17 @@ _DEFAULT_URGENCY = 3
 
 @dataclass
 class Endpoint:
-    """A model of this name, which gets parts of this `size`, with a cache and a queue.
+    """A model of this name, whose vectors have `dimensions` numbers and which gets parts of this `size`.
 
     It has no limits of an account: the machine is the limit.
     """
 
-    model: Model | DeploymentModel
+    model: "Model | DeploymentModel | OnnxModel"
     cache: VectorCache
     queue: RequestQueue = field(default_factory=RequestQueue)
     name: str = NAME
     size: tuple[int, int] = SLICE
+    dimensions: int = DIMENSIONS
     thread: ThreadPoolExecutor = field(default_factory=lambda: ThreadPoolExecutor(1))
 
     def application(self) -> Starlette:
@@ -60,7 +64,7 @@ class Endpoint:
             body = await request.json()
         except ValueError as error:
             raise Refused(f"the body is not JSON: {error}") from error
-        texts, dimensions = _question(body, self.name)
+        texts, dimensions = _question(body, self.name, self.dimensions)
         tokens = self._count_tokens(texts)
         try:
             vectors = await self._vectors(request, texts)
@@ -117,18 +121,18 @@ class Endpoint:
         return sum(counts)
 
 
-def _question(body: Any, model: str) -> tuple[list[Text], int]:
+def _question(body: Any, model: str, least: int) -> tuple[list[Text], int]:
     """Returns the texts of a request, and the dimensions of the vectors; raises `Refused`."""
     if not isinstance(body, dict):
         raise Refused("the body is not a JSON object")
     if body.get("model") != model:
-        raise Refused(f"the model {body.get('model')!r} does not exist", status=404)
+        raise Refused(f"the model {body.get('model')!r} does not exist; this is {model!r}", status=404)
     if body.get("encoding_format") != "base64":
         raise Refused("encoding_format is 'base64': this endpoint writes no lists")
-    dimensions = body.get("dimensions", DIMENSIONS)
-    if type(dimensions) is not int or not DIMENSIONS <= dimensions <= MAX_DIMENSIONS:
+    dimensions = body.get("dimensions", least)
+    if type(dimensions) is not int or not least <= dimensions <= MAX_DIMENSIONS:
         raise Refused(
-            f"this model has {DIMENSIONS} dimensions; up to {MAX_DIMENSIONS} are filled with zeros, which keeps every "
+            f"this model has {least} dimensions; up to {MAX_DIMENSIONS} are filled with zeros, which keeps every "
             "cosine; fewer are not supported"
         )
     inputs = [body.get("input")] if isinstance(body.get("input"), str) else body.get("input")
