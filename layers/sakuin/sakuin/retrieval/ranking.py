@@ -315,7 +315,7 @@ def doubted(ranking: Sequence[Ranked], doubts: Collection[str], weights: Weights
     doubt = math.fsum(weights.doubts[each] for each in doubts)
     ranked = [replace(each, doubt=doubt) for each in ranking]
     if any(each.startswith("absent") for each in doubts):
-        ranked = [replace(each, lowered=True, least=0.0) for each in ranked]
+        ranked = [replace(each, lowered=True) for each in ranked]
     return ranked
 
 
