@@ -1,7 +1,7 @@
 -- Members are invited by their e-mail address.
 set search_path = public, extensions;
 
-alter table public.project_member add column email text, add column is_invited boolean not null default false;
+alter table public.project_member add column email text collate "C", add column is_invited boolean not null default false;
 alter table public.project_member add constraint project_member_invited_check
   check (not is_invited or (email is not null and role <> 'owner'));
 create unique index project_member_invited on public.project_member (email, project_id) where is_invited;
@@ -12,7 +12,7 @@ create function public.accept_invitations() returns void language sql security d
   with accepted as (
     delete from project_member m using auth.users u
     where u.id = acting_user() and u.email_confirmed_at is not null and not u.is_sso_user
-      and m.is_invited and m.email = lower(u.email)
+      and m.is_invited and m.email = lower(u.email) collate "C"
     returning m.*)
   insert into project_member (project_id, user_id, role, email)
   select a.project_id, acting_user(), a.role, a.email from accepted a where a.created_at > now() - interval '30 days'

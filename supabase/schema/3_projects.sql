@@ -28,7 +28,7 @@ create table public.project_member (
   role public.member_role not null,
   created_at timestamptz not null default now(),
   -- The address that an owner invited. Until the person accepts, `is_invited` is true and the id is nobody's.
-  email text,
+  email text collate "C",
   is_invited boolean not null default false,
   constraint project_member_invited_check check (not is_invited or (email is not null and role <> 'owner')),
   primary key (project_id, user_id)
@@ -397,7 +397,7 @@ create function public.accept_invitations() returns void language sql security d
   with accepted as (
     delete from project_member m using auth.users u
     where u.id = acting_user() and u.email_confirmed_at is not null and not u.is_sso_user
-      and m.is_invited and m.email = lower(u.email)
+      and m.is_invited and m.email = lower(u.email) collate "C"
     returning m.*)
   insert into project_member (project_id, user_id, role, email)
   select a.project_id, acting_user(), a.role, a.email from accepted a where a.created_at > now() - interval '30 days'
