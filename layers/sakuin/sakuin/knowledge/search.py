@@ -170,9 +170,7 @@ class SearchKnowledge:
     ) -> Hit:
         """Returns the first of the matches that are one result, with links to the others."""
         match, *others = copies
-        links: dict[bool, list[str]] = {True: [], False: []}
-        for each in others:
-            links[texts[each.id] == texts[match.id]].append(self._link(each))
+        text = texts[match.id]
         body = plain_text(match.body)
         matched = matched_words(f"{match.title}\n{body}", match.ranked.words.matched, vocabulary)
         return Hit(
@@ -191,9 +189,9 @@ class SearchKnowledge:
             level=match.level,
             language=match.language,
             matched=matched,
-            missing=missing_from(texts[match.id], question),
-            same_text=tuple(links[True]),
-            other_languages=tuple(links[False]),
+            missing=missing_from(text, question),
+            same_text=tuple(self._link(each) for each in others if texts[each.id] == text),
+            other_languages=tuple(self._link(each) for each in others if texts[each.id] != text),
         )
 
     def _link(self, match: Match) -> str:

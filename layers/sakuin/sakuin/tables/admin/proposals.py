@@ -49,10 +49,10 @@ class Proposal:
     fields: Sequence[str]
 
     def __str__(self) -> str:
-        found = f"{self.count:,} entries at {self.rules.pattern} with {', '.join(self.fields)}"
+        entries = f"{self.count:,} entries at {self.rules.pattern} with {', '.join(self.fields)}"
         search = " and ".join(self.rules.search or ["all strings"])
         filters = f", filter {' and '.join(self.rules.filter)}" if self.rules.filter else ""
-        return f"{found}: search {search}{filters}"
+        return f"{entries}: search {search}{filters}"
 
 
 def proposal(document: object) -> Proposal | None:
@@ -231,8 +231,8 @@ class Cost:
 
 def cost_of(document: object, rules: EntryRules, threshold: int) -> Cost:
     """Returns what the index of a document costs."""
-    found = large_strings(document, "", threshold=threshold, rules=rules)
-    strings = [string for string in found if isinstance(string, LargeString)]
+    scanned = large_strings(document, "", threshold=threshold, rules=rules)
+    strings = [string for string in scanned if isinstance(string, LargeString)]
     count = tokens = 0
     for string, title in zip(strings, titles_around(document, strings, [""], rules), strict=True):
         pieces = chunks(string.text, size=TableCut().chunk_size, overlap=TableCut().overlap)
