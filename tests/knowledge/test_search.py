@@ -190,6 +190,15 @@ def test_an_empty_library_has_no_answer_and_no_error(a_world: Worlds) -> None:
     assert (answer.no_good_match, answer.results) == (True, ())
 
 
+def test_a_question_is_doubted_for_what_its_best_text_lacks_not_another(a_world: Worlds) -> None:
+    world = a_world()
+    texts = {"rule-1045": "Error 1045: The password is wrong.", "rule-1046": "Error 1046: No database is selected."}
+    world.put("errors.html", a_page(texts))
+    said, nowhere = (world.search.ranked_matches(f"What is error {code}?", limit=2) for code in (1046, 1047))
+    assert [match.anchor for match in said.matches] == ["rule-1046", "rule-1045"]
+    assert (said.lack.doubts, nowhere.lack.absent) == (set(), ("1047",))
+
+
 def test_a_chunk_is_read_by_its_id_in_any_spelling(a_world: Worlds) -> None:
     world = a_world(base_url="/school_asset")
     world.put("がぎ.html", a_page({"rule-a": "名: 文。"}))

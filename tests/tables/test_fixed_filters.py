@@ -116,6 +116,11 @@ def test_no_argument_cursor_or_explanation_reaches_another_entry(shared: tuple[T
         assert all(each.chunk.json_pointer.split("/")[2] < "3" for each in explained.candidates)
 
 
+def test_a_fixed_value_is_nothing_that_a_result_says(shared: tuple[TableWorld, str, str]) -> None:
+    world, _, endpoint = shared
+    assert world.answer(endpoint, "プリンター42の設定")["not_in_scope"] == ["42"]
+
+
 def test_counts_words_values_and_objects_come_from_the_own_entries(shared: tuple[TableWorld, str, str]) -> None:
     world, tool, endpoint = shared
     everything, records = world.endpoint(tool), world.records
