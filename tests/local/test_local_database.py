@@ -17,7 +17,8 @@ from sakuin_local.data_folder import claimed, write_environment
 from sakuin_local.errors import LocalError, OtherMigrations
 from sakuin_local.serving import listen
 from sakuin_local.supabase import postgres
-from sakuin_local.supabase.database import Database, running_database
+from sakuin_local.supabase.auth.records import User
+from sakuin_local.supabase.database import Database, ensure_roles, running_database, write_users
 from sakuin_local.supabase.migrations import apply_migrations
 from sakuin_local.supabase.tokens import keys_of
 from supabase import Client, ClientOptions, create_client
@@ -50,6 +51,18 @@ def test_nothing_new_is_open_to_anybody_without_a_grant(database: Database, role
         connection.rollback()
 
     assert rights == (False, False, True)
+
+
+def test_the_users_of_auth_are_in_its_table_also_in_a_folder_of_version_1_0_0(database: Database) -> None:
+    users = [User(email=email, is_confirmed=email == "a@b.example", password="") for email in ("a@b.example", "c@d")]
+    with psycopg.connect(database.dsn, autocommit=True) as sql:
+        sql.execute("alter table auth.users drop column email_confirmed_at, drop column is_sso_user")
+        ensure_roles(database.dsn, password="")
+        write_users(database.dsn, users)
+        rows = sql.execute(
+            "select email, email_confirmed_at < now(), is_sso_user from auth.users order by 1"
+        ).fetchall()
+    assert rows == [("a@b.example", True, False), ("c@d", None, False)]
 
 
 def test_an_answer_is_cut_at_a_thousand_rows(service: Client) -> None:
