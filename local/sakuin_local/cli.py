@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 from sakuin.errors import Misconfigured
-from sakuin_cli.terminal import Terminal
+from sakuin_cli.terminal import Terminal, reporting_errors
 
 
 def register(app: typer.Typer) -> None:
@@ -67,7 +67,8 @@ def register(app: typer.Typer) -> None:
                 import sakuin_local.embeddings.onnx  # noqa: F401 - its packages are not those of the usual model
         except ModuleNotFoundError as error:
             extra = "local,onnx" if model else "local"
-            raise Misconfigured(f'`sakuin up` needs the package {error.name}: install "sakuin[{extra}]"') from error
+            with reporting_errors(as_json=False):
+                raise Misconfigured(f'`sakuin up` needs the package {error.name}: install "sakuin[{extra}]"') from error
 
         parameters = dict(_name_and_value(each) for each in parameter or ())
         samples = not no_samples and pages is None

@@ -17,10 +17,7 @@ class VectorSource:
 
 
 def start_embeddings(folder: Path, programs: Programs, *, port: int, source: VectorSource | Path | None = None) -> None:
-    """Starts the embeddings endpoint on `port` with its cache in `folder`; returns when the model is loaded.
-
-    A path is that of a model of ONNX.
-    """
+    """Starts the embeddings endpoint, its cache in `folder` and its model from `source`; returns when it is loaded."""
     if isinstance(source, VectorSource):
         more, key = [source.url], {"SAKUIN_PUSH_KEY": source.key}
     else:

@@ -435,6 +435,15 @@ def test_a_key_is_needed_and_a_deployment_that_fails_is_named(tmp_path: Path) ->
     assert (refused.returncode, f"{url} gives no vectors: " in refused.stderr) == (1, True)
 
 
+def test_a_missing_package_is_named_with_what_installs_it(tmp_path: Path) -> None:
+    (tmp_path / "onnxruntime.py").write_text("raise ModuleNotFoundError(name='onnxruntime')", "utf-8")
+    command = (SAKUIN, "up", "--model", tmp_path)
+    environment = os.environ | {"PYTHONPATH": str(tmp_path), "COLUMNS": "200"}
+    refused = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    said = '`sakuin up` needs the package onnxruntime: install "sakuin[local,onnx]"'
+    assert (refused.returncode, refused.stderr) == (1, f"sakuin: {said}\n")
+
+
 @contextmanager
 def running_model(folder: Path) -> Iterator[str]:
     """The endpoint's URL while the block runs; it keeps its vectors in `folder / "vectors.sqlite"`."""
