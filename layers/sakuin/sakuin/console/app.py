@@ -8,6 +8,7 @@ from fastapi.responses import Response
 from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import MutableHeaders
 from starlette.exceptions import HTTPException as StarletteHTTPException
+from starlette.middleware.gzip import GZipMiddleware
 from starlette.staticfiles import StaticFiles
 
 from sakuin.console.forms import page_above, redirect
@@ -71,7 +72,8 @@ def console_app(shell: Shell) -> FastAPI:
     app = FastAPI(openapi_url=None)
     app.state.shell = shell
     app.add_middleware(_with_headers)
-    app.mount("/static", _OwnFiles(packages=[("sakuin.console", "static")]))
+    # Pages are not compressed: their length would tell of the token in their forms.
+    app.mount("/static", GZipMiddleware(_OwnFiles(packages=[("sakuin.console", "static")])))
     for page in (sign_in, operation, playground, library, gaps, projects, tables, endpoints, keys, agents):
         app.include_router(page.router)
     _add_error_pages(app, shell)
