@@ -32,6 +32,7 @@ def a_chunk(material: str, anchor: str, content: str = "", *, title: str = "", *
         "position": 0,
         "content_hash": text_hash(content),
         "illustrates": (),
+        "fields": None,
         "words": index_words(title=title or anchor, learns=(), body=content),
     }
     made["text_hashes"] = (text_hash(text_of(title or anchor, content)),)

@@ -117,7 +117,7 @@ class DeploymentClient:
         expected: str | None = None,
         top_k: int = 5,
         depth: int = 10,
-        filters: Mapping[str, str] | None = None,
+        filters: Mapping[str, Any] | None = None,
         legs: str = "both",
         index: str | None = None,
     ) -> Mapping[str, Any]:

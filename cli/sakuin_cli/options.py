@@ -1,12 +1,14 @@
 """Options and arguments that several commands share."""
 
 import inspect
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from functools import wraps
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import typer
+from sakuin.errors import Invalid
+from sakuin.retrieval.filters import filter_in
 
 from sakuin_cli.connections import ChangingCommand
 from sakuin_cli.terminal import reporting_errors
@@ -64,6 +66,11 @@ TypeOption = Annotated[
 ]
 CategoryOption = Annotated[str | None, typer.Option("--category", help="Only pages of this category.")]
 LevelOption = Annotated[str | None, typer.Option("--level", help="Only pages of this level.")]
+LanguageOption = Annotated[str | None, typer.Option("--language", help="Only pages in this language.")]
+OwnFilterOption = Annotated[
+    list[str] | None,
+    typer.Option("--filter", metavar="FIELD=VALUE", help="Only pages with this value of their own; may be repeated."),
+]
 MaterialOption = Annotated[str | None, typer.Option("--material", help="Only this page.")]
 FolderOption = Annotated[
     str | None, typer.Option("--in", metavar="FOLDER", help="Only pages of this folder: senior/math-1.")
@@ -111,3 +118,21 @@ def as_command(function: Callable[..., None]) -> Callable[..., None]:
     command.__signature__ = signature  # type: ignore[attr-defined]
     command.__annotations__ = {name: one.annotation for name, one in signature.parameters.items()}
     return command
+
+
+def fields_in(given: Iterable[str]) -> dict[str, str]:
+    """Returns values by fields from FIELD=VALUE."""
+    try:
+        return filter_in(given)
+    except Invalid as error:
+        raise typer.BadParameter(str(error), param_hint="--filter") from error
+
+
+def page_filters(own: Sequence[str] | None, **filters: str | None) -> dict[str, Any]:
+    """Returns the filters of a search of pages; `own` are FIELD=VALUE, several of a field any of them."""
+    given = {name: value for name, value in filters.items() if value is not None}
+    values: dict[str, list[str]] = {}
+    for each in own or ():
+        for name, value in fields_in([each]).items():
+            values.setdefault(name, []).append(value)
+    return given | ({"filter": values} if values else {})

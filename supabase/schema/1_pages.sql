@@ -114,6 +114,8 @@ create table public.knowledge_chunks (
   text_hashes text[] collate "C" not null check (cardinality(text_hashes) > 0),
   fingerprint text collate "C" not null references public.page_index_version,
   generation bigint not null,
+  -- The page's own fields, by which searches filter: {name: [texts]}; null without any.
+  fields jsonb,
   check (id = material || '#' || anchor)
 );
 create index knowledge_chunks_material on public.knowledge_chunks (material, position);
@@ -121,6 +123,7 @@ create index knowledge_chunks_material on public.knowledge_chunks (material, pos
 create index knowledge_chunks_category on public.knowledge_chunks (category) where category is not null;
 create index knowledge_chunks_level on public.knowledge_chunks (level) where level is not null;
 create index knowledge_chunks_language on public.knowledge_chunks (language) where language is not null;
+create index knowledge_chunks_fields on public.knowledge_chunks using gin (fields jsonb_path_ops) where fields is not null;
 create index knowledge_chunks_type on public.knowledge_chunks (type);
 create index knowledge_chunks_learns_key on public.knowledge_chunks (learns_key) where learns_key is not null;
 
@@ -228,7 +231,7 @@ begin
       category = excluded.category, level = excluded.level, page_title = excluded.page_title,
       section = excluded.section, language = excluded.language, prerequisites = excluded.prerequisites,
       position = excluded.position, content_hash = excluded.content_hash, text_hashes = excluded.text_hashes,
-      illustrates = excluded.illustrates, fingerprint = excluded.fingerprint, generation = excluded.generation
+      illustrates = excluded.illustrates, fields = excluded.fields, fingerprint = excluded.fingerprint, generation = excluded.generation
     where to_jsonb(k) - 'generation' <> to_jsonb(excluded) - 'generation'
     returning k.*
   )

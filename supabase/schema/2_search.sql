@@ -405,9 +405,16 @@ create function public.typo_limit(p_reading text) returns integer language sql i
   select case when length(p_reading) >= 7 then 2 else 1 end
 $$;
 
--- The words of a similar sound, best first. Only readings that begin or end with the same two kana are compared: errors
--- at both ends are not found.
-create function public.similar_words(p_reading text) returns jsonb
+-- In how many chunks a term is, of p_passing (numbers; null: all, also those whose words are not current).
+create function public.chunks_with(p_term text, p_passing integer[]) returns bigint language sql stable as $$
+  select case when p_passing is null then (select coalesce(sum(p.n), 0) from posting p where p.term = p_term)
+    else (select count(*) from posting p cross join unnest(p.chunks) as h(number)
+          where p.term = p_term and h.number in (select unnest(p_passing))) end
+$$;
+
+-- The words of a similar sound that p_passing has, best first. Only readings that begin or end with the same two kana are
+-- compared: errors at both ends are not found.
+create function public.similar_words(p_reading text, p_passing integer[]) returns jsonb
 language sql stable set jit = off set enable_seqscan = off as $$
   with asked as materialized (
     select sound_of(p_reading) as sound, length(sound_of(p_reading)) as width, typo_limit(p_reading) as typos
@@ -424,8 +431,7 @@ language sql stable set jit = off set enable_seqscan = off as $$
           where levenshtein_less_equal(r.sound, a.sound, 2) <= 2 offset 0) r
   ), found as (
     select w.written, min(w.distance) as distance, max(w.n) as n
-    from (select m.written, m.distance, (select sum(p.n) from posting p where p.term = m.term) as n
-          from measured m where m.distance <= m.typos) w
+    from (select m.written, m.distance, chunks_with(m.term, p_passing) as n from measured m where m.distance <= m.typos) w
     where w.n > 0 group by w.written
   )
   select to_jsonb((array_agg(f.written order by f.distance, f.n desc, f.written))[:5]) from found f
@@ -461,6 +467,51 @@ begin
   return true;
 end $$;
 
+-- ---------------------------------------------------------------- filters
+
+-- What chunks have to be: one of each list that is not null, of `material`, below one of `folder` (with a slash at its end),
+-- and as `fields` says of the page's own fields.
+create type public.page_filter as (
+  type text[], category text[], level text[], language text[], folder text[], material text, fields jsonpath);
+
+-- The filter in the arguments of version 1.0.0; null if there is none.
+create function public.filter_of(p_type text, p_category text, p_level text, p_material text, p_in text)
+returns public.page_filter language sql immutable as $$
+  select row(f.*)::page_filter from (
+    select nullif(array[p_type], '{null}'), nullif(array[p_category], '{null}'), nullif(array[p_level], '{null}'),
+      null::text[], nullif(array[p_in], '{null}'), p_material, null::jsonpath) f
+  where coalesce(p_type, p_category, p_level, p_material, p_in) is not null
+$$;
+
+-- Whether a chunk passes a filter. Only the canary, which names its page, finds that page.
+create function public.passes(k public.knowledge_chunks, f public.page_filter) returns boolean language sql immutable
+-- Bound to its tables when it is created, so that it needs no search_path and is a part of the query that calls it.
+return (f.type is null or k.type = any (f.type)) and (f.category is null or k.category = any (f.category))
+  and (f.level is null or k.level = any (f.level)) and (f.language is null or k.language = any (f.language))
+  and (f.material is null or k.material = f.material) and (f.folder is null or k.material ^@ any (f.folder))
+  and (f.fields is null or k.fields @@ f.fields) and (f.material is not null or not starts_with(k.material, '_sakuin/'));
+
+-- The numbers of the chunks that pass; null without a filter.
+create function public.passing_chunks(p_filter public.page_filter) returns integer[]
+language plpgsql stable set plan_cache_mode = force_custom_plan as $$
+begin
+  if p_filter is null then return null; end if;
+  return array(
+    select w.number from knowledge_chunks k join chunk_words w on w.id = k.id and w.is_current where passes(k, p_filter));
+end $$;
+
+-- The same p_sample passages for every question: hashes order texts at random. With p_fixed of chunks that pass it.
+create function public.sample_of(p_space text, p_sample integer, p_fixed public.page_filter)
+returns setof public.embedded_text language plpgsql stable as $$
+begin
+  if p_fixed is null then
+    return query select e.* from embedded_text e where e.space = p_space order by e.text_hash, e.id limit p_sample;
+  else
+    return query select e.* from knowledge_chunks k join embedded_text e on e.id = k.id and e.space = p_space
+      where passes(k, p_fixed) order by e.text_hash, e.id limit p_sample;
+  end if;
+end $$;
+
 -- What is known of a question's words, in one round trip:
 --   written   for each of p_readings, its spellings in the index
 --   known     those of p_words ({word or term: reading, or empty}) that the index has
@@ -468,18 +519,21 @@ end $$;
 --   synonyms  the groups with a phrase that occurs in p_query: [{folder, phrases}]; with p_material those for that page,
 --             with p_in those for pages whose names begin with it
 --   live      the id of the live index version; null before the first
+-- With p_fixed as if there were no other chunks.
 create function public.lexicon_entries(
-  p_readings text[], p_words jsonb, p_query text, p_material text default null, p_in text default null
+  p_readings text[], p_words jsonb, p_query text, p_material text default null, p_in text default null,
+  p_fixed public.page_filter default null
 ) returns jsonb
 language plpgsql stable set jit = off set enable_seqscan = off
 -- Planning takes longer than the statement.
 set plan_cache_mode = force_generic_plan as $$
 declare
+  passing constant integer[] := passing_chunks(p_fixed);
   known constant text[] := array(
     select e.key from jsonb_each_text(p_words) e
-    where exists (select from posting p where p.term = e.key)
+    where chunks_with(e.key, passing) > 0
       or exists (select from reading r where r.reading = coalesce(nullif(e.value, ''), e.key) and r.written = e.key
-                 and exists (select from posting p where p.term = r.term and p.n > 0)));
+                 and chunks_with(r.term, passing) > 0));
 begin
   return jsonb_build_object(
     'live', (select v.fingerprint from index_version v where v.live),
@@ -487,15 +541,14 @@ begin
     'written', (
       select coalesce(jsonb_object_agg(w.reading, to_jsonb(w.forms[:5])), '{}') from (
         select c.reading, array_agg(c.written order by c.n desc, c.written) as forms from (
-          select r.reading, r.written, (select sum(p.n) from posting p where p.term = r.term) as n
-          from reading r where r.reading = any (p_readings)) c
+          select r.reading, r.written, chunks_with(r.term, passing) as n from reading r where r.reading = any (p_readings)) c
         where c.n > 0 group by c.reading) w),
     'near', (
       select coalesce(jsonb_object_agg(w.word, w.forms), '{}') from (
-        select u.word, similar_words(u.reading) as forms from (
+        select u.word, similar_words(u.reading, passing) as forms from (
           select e.key as word, e.value as reading from jsonb_each_text(p_words) e
           where length(e.value) between 4 and 40 and e.key <> all (known)
-            and not exists (select from reading r join posting p using (term) where r.reading = e.value and p.n > 0)
+            and not exists (select from reading r where r.reading = e.value and chunks_with(r.term, passing) > 0)
           order by e.key collate "C" limit 8) u) w
       where w.forms is not null),
     'synonyms', (
@@ -503,20 +556,13 @@ begin
       from site_synonyms s cross join lateral jsonb_array_elements(s.groups) as g(value)
       where (p_material is null or starts_with(p_material, s.folder))
         and (p_in is null or starts_with(p_in, s.folder) or starts_with(s.folder, p_in))
+        and (p_fixed is null or exists (
+          select from knowledge_chunks k where starts_with(k.material, s.folder) and passes(k, p_fixed)))
         and exists (select from jsonb_array_elements_text(g.value->'plain') as p(phrase)
                     where strpos(p_query, p.phrase) > 0)));
 end $$;
 
 -- ---------------------------------------------------------------- the search
-
--- Whether a chunk passes the filters. Only the canary, which names its page, finds that page.
-create function public.passes(
-  k public.knowledge_chunks, p_type text, p_category text, p_level text, p_material text, p_in text
-) returns boolean language sql immutable
--- Bound to its tables when it is created, so that it needs no search_path and is a part of the query that calls it.
-return (p_type is null or k.type = p_type) and (p_category is null or k.category = p_category)
-  and (p_level is null or k.level = p_level) and (p_material is null or k.material = p_material)
-  and (p_in is null or starts_with(k.material, p_in)) and (p_material is not null or not starts_with(k.material, '_sakuin/'));
 
 -- A language without its region.
 create function public.base_language(p_language text) returns text language sql immutable
@@ -524,11 +570,12 @@ return lower(split_part(p_language, '-', 1));
 
 -- The vector of a question as it would be in a language of p_sample passages: moved by the difference between the mean of
 -- that language and that of the nearest one. Null if it is the nearest.
-create function public.vector_in_language(p_space text, p_sample integer, p_vector extensions.halfvec, p_language text)
-returns extensions.halfvec language sql stable set enable_seqscan = off as $$
+create function public.vector_in_language(
+  p_space text, p_sample integer, p_fixed public.page_filter, p_vector extensions.halfvec, p_language text
+) returns extensions.halfvec language sql stable set enable_seqscan = off as $$
   with means as materialized (
     select base_language(k.language) as language, avg(v.embedding) as mean, avg(v.embedding <=> p_vector) as distance
-    from (select e.* from embedded_text e where e.space = p_space order by e.text_hash limit p_sample) e
+    from sample_of(p_space, p_sample, p_fixed) e
     join knowledge_vector v using (space, text_hash) join knowledge_chunks k using (id)
     where k.language is not null group by 1
   ), nearest as (select m.language, m.mean from means m order by m.distance, m.language limit 1)
@@ -538,16 +585,18 @@ $$;
 -- The next functions are the steps of search_candidates, and run with its settings of the planner.
 
 -- [[language, cosine]] of a question and p_sample passages, which are the same for every question.
-create function public.sampled_cosines(p_vector extensions.halfvec, p_space text, p_sample integer) returns json
-language plpgsql stable as $$
+create function public.sampled_cosines(
+  p_vector extensions.halfvec, p_space text, p_sample integer, p_fixed public.page_filter
+) returns json language plpgsql stable as $$
 declare
   -- The first and the last language of an index: most libraries have one, and need not look at each text of the sample.
   is_mixed constant boolean := (
-    select split_part(min(k.language), '-', 1) <> split_part(max(k.language), '-', 1) from knowledge_chunks k);
+    select split_part(min(k.language), '-', 1) <> split_part(max(k.language), '-', 1) from knowledge_chunks k
+    where p_fixed is null or passes(k, p_fixed));
 begin
   return (
     select coalesce(json_agg(json_build_array(k.language, 1 - (v.embedding <=> p_vector))), '[]')
-    from (select e.* from embedded_text e where e.space = p_space order by e.text_hash limit p_sample) e
+    from sample_of(p_space, p_sample, p_fixed) e
     cross join lateral (select v.* from knowledge_vector v where v.space = e.space and v.text_hash = e.text_hash offset 0) v
     left join lateral (select c.language from knowledge_chunks c where is_mixed and c.id = e.id offset 0) k on true);
 end $$;
@@ -556,10 +605,10 @@ end $$;
 -- p_is_narrow, so few pass that comparing all of them is faster than searching the graph.
 create function public.nearest_chunks(
   p_vector extensions.halfvec, p_space text, p_depth integer, p_language text, p_total bigint, p_is_narrow boolean,
-  p_type text, p_category text, p_level text, p_material text, p_in text
+  p_filter public.page_filter
 ) returns text[] language plpgsql stable as $$
 declare
-  is_filtered constant boolean := coalesce(p_type, p_category, p_level, p_in, p_language) is not null;
+  is_filtered constant boolean := not p_filter is null or p_language is not null;
   ids text[] := '{}';
   passages bigint := 0;
 begin
@@ -575,7 +624,7 @@ begin
         select e.id from embedded_text e
         where e.space = v.space and e.text_hash = v.text_hash
           and (not is_filtered or exists (
-            select from knowledge_chunks k where k.id = e.id and passes(k, p_type, p_category, p_level, p_material, p_in)
+            select from knowledge_chunks k where k.id = e.id and passes(k, p_filter)
               and (p_language is null or base_language(k.language) = p_language))) offset 0) t
       where v.space = p_space and not starts_with(v.space, 'turbopuffer-')
       order by v.embedding <=> p_vector limit 2 * p_depth
@@ -589,7 +638,7 @@ begin
     ids := array(
       select k.id from knowledge_chunks k join embedded_text e on e.id = k.id and e.space = p_space
       join knowledge_vector v on v.space = e.space and v.text_hash = e.text_hash
-      where passes(k, p_type, p_category, p_level, p_material, p_in)
+      where passes(k, p_filter)
         and (p_language is null or base_language(k.language) = p_language)
       group by k.id order by min(v.embedding <=> p_vector), k.id limit p_depth);
   end if;
@@ -600,14 +649,13 @@ end $$;
 -- that are nearest in it, since other languages have lower cosines.
 create function public.nearest_by_language(
   p_vector extensions.halfvec, p_space text, p_depth integer, p_sample integer, p_cosines json, p_total bigint,
-  p_is_narrow boolean, p_type text, p_category text, p_level text, p_material text, p_in text
+  p_is_narrow boolean, p_filter public.page_filter, p_fixed public.page_filter
 ) returns text[] language plpgsql stable as $$
 declare
   languages constant text[] := array(
     select distinct base_language((c->>0) collate "C") from json_array_elements(p_cosines) c where c->>0 is not null order by 1);
   share constant integer := p_depth / greatest(cardinality(languages), 1);
-  nearest text[] := nearest_chunks(
-    p_vector, p_space, p_depth, null, p_total, p_is_narrow, p_type, p_category, p_level, p_material, p_in);
+  nearest text[] := nearest_chunks(p_vector, p_space, p_depth, null, p_total, p_is_narrow, p_filter);
   of_language text;
   vector halfvec(1536);
 begin
@@ -615,10 +663,9 @@ begin
   foreach of_language in array languages loop
     continue when share <= 2 * (
       select count(*) from knowledge_chunks k where k.id = any (nearest) and base_language(k.language) = of_language);
-    vector := vector_in_language(p_space, p_sample, p_vector, of_language);
+    vector := vector_in_language(p_space, p_sample, p_fixed, p_vector, of_language);
     continue when vector is null;
-    nearest := nearest || nearest_chunks(
-      vector, p_space, share, of_language, p_total, p_is_narrow, p_type, p_category, p_level, p_material, p_in);
+    nearest := nearest || nearest_chunks(vector, p_space, share, of_language, p_total, p_is_narrow, p_filter);
   end loop;
   return nearest;
 end $$;
@@ -629,8 +676,9 @@ end $$;
 --   folders        those that the slot belongs to, of p_folders; is_everywhere: it belongs to all
 --   is_read        its postings are read: all those of the rarest slot of a folder, and of the next rarest while the total stays
 --                  within p_posting_budget chunks
-create function public.question_terms(p_slots jsonb, p_folders text[], p_total bigint, p_posting_budget integer)
-returns jsonb language plpgsql stable as $$
+create function public.question_terms(
+  p_slots jsonb, p_folders text[], p_total bigint, p_posting_budget integer, p_passing integer[]
+) returns jsonb language plpgsql stable as $$
 begin
   return (
   with question as materialized (
@@ -638,8 +686,7 @@ begin
     from jsonb_array_elements(p_slots) with ordinality as s(value, slot)
     cross join lateral jsonb_array_elements_text(s.value->'terms') as t(term)
   ), counted as materialized (
-    select t.term, least(p_total, (select coalesce(sum(p.n), 0) from posting p where p.term = t.term))::float8 as n
-    from (select distinct s.term from question s) t
+    select t.term, least(p_total, chunks_with(t.term, p_passing))::float8 as n from (select distinct s.term from question s) t
   ), sizes as materialized (
     select s.slot, s.folders, count(*) = 1 as is_plain, sum(c.n) as n
     from question s join counted c using (term) group by s.slot, s.folders
@@ -682,7 +729,7 @@ end $$;
 -- terms, of p_passing (numbers; null: all). p_most: so many may have to be looked at; null: all.
 create function public.matching_chunks(
   p_terms jsonb, p_hits public.posting_hits, p_folders text[], p_passing integer[], p_depth integer, p_most bigint,
-  p_type text, p_category text, p_level text, p_material text, p_in text
+  p_filter public.page_filter
 ) returns text[] language plpgsql stable
 -- Sums in one order, so that the same evidence gives the same order each time.
 set enable_sort = off as $$
@@ -714,7 +761,7 @@ begin
     cross join lateral (
       select k.id from knowledge_chunks k
       where k.id = (select w.id from chunk_words w where w.number = s.chunk and w.is_current)
-        and passes(k, p_type, p_category, p_level, p_material, p_in)
+        and passes(k, p_filter)
       offset 0) k
     order by s.score desc, s.chunk limit p_depth);
 end $$;
@@ -722,7 +769,7 @@ end $$;
 -- The chunks p_found, then, of those that pass the filters, the concepts that a found example illustrates, so that the example
 -- can rank below them, and p_expected, which is not found.
 create function public.with_illustrated(
-  p_found text[], p_expected text, p_type text, p_category text, p_level text, p_material text, p_in text
+  p_found text[], p_expected text, p_filter public.page_filter
 ) returns table (id text, is_found boolean, type text, material text, illustrates text[], language text)
 language plpgsql stable rows 200 as $$
 begin
@@ -734,7 +781,7 @@ begin
   ), other as (
     select e.id, bool_or(e.is_found) as is_found from (
       select f.material || '#' || i.anchor as id, true as is_found from found f, unnest(f.illustrates) as i(anchor)
-      where f.type = 'example' and p_type is null
+      where f.type = 'example' and p_filter.type is null
       union all select p_expected, false where p_expected is not null) e
     where e.id not in (select f.id from found f) group by e.id
   )
@@ -742,7 +789,7 @@ begin
   union all
   select k.id, o.is_found, k.type, k.material, k.illustrates, k.language
   from other o cross join lateral (
-    select c.* from knowledge_chunks c where c.id = o.id and passes(c, p_type, p_category, p_level, p_material, p_in) offset 0) k;
+    select c.* from knowledge_chunks c where c.id = o.id and passes(c, p_filter) offset 0) k;
 end $$;
 
 -- The impacts of a question's terms in chunks: {id: {term: impact}}. Words that no posting was read of are in the chunks' own.
@@ -773,14 +820,14 @@ end $$;
 -- The candidates of search_candidates, of which these are the nearest and the matching, best first.
 create function public.candidates_of(
   p_nearest text[], p_matching text[], p_terms jsonb, p_hits public.posting_hits, p_vector extensions.halfvec, p_space text,
-  p_expected text, p_type text, p_category text, p_level text, p_material text, p_in text
+  p_expected text, p_filter public.page_filter
 ) returns json language plpgsql stable as $$
 declare
   found constant text[] := array(select distinct f from unnest(p_nearest || p_matching) f);
 begin
   return (
   with candidate as materialized (
-    select * from with_illustrated(found, p_expected, p_type, p_category, p_level, p_material, p_in)
+    select * from with_illustrated(found, p_expected, p_filter)
   ), matched as materialized (
     select impacts_in(array(select c.id from candidate c), p_terms, p_hits) as impacts
   )
@@ -793,18 +840,19 @@ begin
                join knowledge_vector v using (space, text_hash) where e.id = c.id and e.space = p_space))), '[]')
   from candidate c, matched m
   -- Without filters nothing above asks where a page is.
-  where p_material is not null or not starts_with(c.material, '_sakuin/'));
+  where p_filter.material is not null or not starts_with(c.material, '_sakuin/'));
 end $$;
 
 -- The candidates of a question, with the evidence for each. sakuin/retrieval/ranking.py ranks them.
 --
 -- A question is a list of slots, each with the terms that express it: [{"terms"}].
 -- p_folders are the folders with slots of their own, and "" for all other pages. A chunk is searched by the slots of the
--- deepest folder that its page is in: those that name it in `folders`, and those without. Only chunks of pages whose names
--- begin with p_in are found.
+-- deepest folder that its page is in: those that name it in `folders`, and those without. Only chunks that
+-- pass p_filter are found; version 1.0.0 sends it as the five arguments before it. With p_fixed, which is a part of it, what
+-- is counted and sampled is as if there were no other chunks.
 -- Returns an object:
 --   total        the number of chunks of the index
---   frequency    {term: the number of chunks with it}; it counts words that are not current, too
+--   frequency    {term: the number of chunks with it}; without p_fixed it counts words that are not current, too
 --   cosines      sampled_cosines
 --   candidates   [{id, type, language, illustrates, cosine, nearest_rank, matching_rank, impacts, is_found}]
 --
@@ -813,13 +861,16 @@ end $$;
 create function public.search_candidates(
   p_embedding text, p_slots jsonb, p_space text, p_depth integer, p_sample integer,
   p_posting_budget integer, p_expected text default null, p_type text default null, p_category text default null,
-  p_level text default null, p_material text default null, p_in text default null, p_folders text[] default '{""}'
+  p_level text default null, p_material text default null, p_in text default null, p_folders text[] default '{""}',
+  p_filter public.page_filter default null, p_fixed public.page_filter default null
 ) returns json language plpgsql stable set jit = off set max_parallel_workers_per_gather = 0
 set enable_mergejoin = off as $$
 declare
   -- As an argument, the type would need a right to the schema extensions.
   query_vector constant halfvec(1536) := p_embedding;
-  is_narrow boolean := p_material is not null;
+  needed constant page_filter := coalesce(p_filter, filter_of(p_type, p_category, p_level, p_material, p_in));
+  counted constant integer[] := passing_chunks(p_fixed);
+  is_narrow boolean := needed.material is not null;
   total bigint;
   cosines json := '[]';
   nearest text[] := '{}';
@@ -830,38 +881,35 @@ declare
 begin
   -- The planner assumes that all terms are equally common, and would read every chunk for each of them.
   perform set_config('enable_seqscan', 'off', true);
-  select coalesce(sum(m.chunks_count), 0) into total from material m;
+  total := coalesce(cardinality(counted), (select sum(m.chunks_count) from material m), 0);
   if query_vector is not null then
-    if p_sample > 0 then cosines := sampled_cosines(query_vector, p_space, p_sample); end if;
-    is_narrow := is_narrow or coalesce(p_type, p_category, p_level, p_in) is not null and not exists (
-      select from knowledge_chunks k where passes(k, p_type, p_category, p_level, p_material, p_in) offset 1000);
+    if p_sample > 0 then cosines := sampled_cosines(query_vector, p_space, p_sample, p_fixed); end if;
+    is_narrow := is_narrow or not needed is null and not exists (
+      select from knowledge_chunks k where passes(k, needed) offset 1000);
     perform set_config('hnsw.ef_search', least(1000, 2 * p_depth)::text, true);
     nearest := nearest_by_language(
-      query_vector, p_space, p_depth, p_sample, cosines, total, is_narrow, p_type, p_category, p_level, p_material, p_in);
+      query_vector, p_space, p_depth, p_sample, cosines, total, is_narrow, needed, p_fixed);
   end if;
-  if is_narrow and p_material is null then
+  if is_narrow and needed.material is null then
     -- So few that the search for p_depth of them, best first, would look at more chunks: at p_depth times total through their number.
     passing := array(
       select w.number from knowledge_chunks k join chunk_words w on w.id = k.id and w.is_current
-      where passes(k, p_type, p_category, p_level, p_material, p_in)
+      where passes(k, needed)
       limit sqrt(p_depth * total) + 1);
     passing := case when cardinality(passing) <= sqrt(p_depth * total) then passing end;
   end if;
 
   -- Planning takes as long as the statements, and no argument changes their best plans.
   perform set_config('plan_cache_mode', 'force_generic_plan', true);
-  terms := question_terms(p_slots, p_folders, total, p_posting_budget);
-  hits := read_postings(terms, block_of(p_material));
+  terms := question_terms(p_slots, p_folders, total, p_posting_budget, counted);
+  hits := read_postings(terms, block_of(needed.material));
   matching := matching_chunks(
-    terms, hits, p_folders, passing, p_depth,
-    case when coalesce(p_type, p_category, p_level, p_material, p_in) is null
-      then p_depth + (select count(*) from chunk_words w where not w.is_current) end,
-    p_type, p_category, p_level, p_material, p_in);
+    terms, hits, p_folders, coalesce(passing, counted), p_depth,
+    case when needed is null then p_depth + (select count(*) from chunk_words w where not w.is_current) end, needed);
   return json_build_object(
     'total', total, 'cosines', cosines,
     'frequency', (select coalesce(jsonb_object_agg(t->>'term', t->'n'), '{}') from jsonb_array_elements(terms) t),
-    'candidates', candidates_of(
-      nearest, matching, terms, hits, query_vector, p_space, p_expected, p_type, p_category, p_level, p_material, p_in));
+    'candidates', candidates_of(nearest, matching, terms, hits, query_vector, p_space, p_expected, needed));
 end $$;
 
 -- What Postgres adds to p_rows, which a search in turbopuffer found: {total, frequency, sample, candidates}, as in
@@ -869,19 +917,22 @@ end $$;
 -- is_found}], those of current rows, the concepts that a found example illustrates, and p_expected.
 create function public.stored_candidates(
   p_rows text[], p_terms text[], p_space text, p_sample integer, p_expected text default null, p_type text default null,
-  p_category text default null, p_level text default null, p_material text default null, p_in text default null
+  p_category text default null, p_level text default null, p_material text default null, p_in text default null,
+  p_filter public.page_filter default null, p_fixed public.page_filter default null
 ) returns jsonb language sql stable set jit = off set enable_seqscan = off as $$
   with whole as materialized (
-    select coalesce(sum(m.chunks_count), 0) as total from material m
+    select coalesce(cardinality(c.passing), (select sum(m.chunks_count) from material m), 0) as total, c.passing,
+      coalesce(p_filter, filter_of(p_type, p_category, p_level, p_material, p_in)) as needed
+    from passing_chunks(p_fixed) as c(passing)
   )
   select jsonb_build_object(
     'total', w.total,
-    'frequency', (select coalesce(jsonb_object_agg(t.term, least(w.total, (
-      select coalesce(sum(p.n), 0) from posting p where p.term = t.term))), '{}') from unnest(p_terms) as t(term)),
+    'frequency', (select coalesce(jsonb_object_agg(t.term, least(w.total, chunks_with(t.term, w.passing))), '{}')
+                  from unnest(p_terms) as t(term)),
     'sample', (
       select coalesce(jsonb_agg(jsonb_build_array(r.row_id, array_position(k.text_hashes, e.text_hash) - 1, k.language)
         order by e.text_hash, r.row_id), '[]')
-      from (select t.* from embedded_text t where t.space = p_space order by t.text_hash limit p_sample) e
+      from sample_of(p_space, p_sample, p_fixed) e
       join knowledge_chunks k using (id) join stored_row r on r.id = e.id and r.space = p_space),
     'candidates', (
       select coalesce(jsonb_agg(jsonb_build_object('id', k.id, 'row', r.row_id, 'type', k.type, 'language', k.language, 'is_found', c.is_found,
@@ -889,8 +940,8 @@ create function public.stored_candidates(
         order by k.id), '[]')
       from with_illustrated(
         array(select r.id from stored_row r where r.space = p_space and r.row_id = any (p_rows) and r.id is not null),
-        p_expected, p_type, p_category, p_level, p_material, p_in) c
-      join knowledge_chunks k on k.id = c.id and passes(k, p_type, p_category, p_level, p_material, p_in)
+        p_expected, w.needed) c
+      join knowledge_chunks k on k.id = c.id and passes(k, w.needed)
       left join stored_row r on r.id = c.id and r.space = p_space))
   from whole w
 $$;
@@ -909,7 +960,7 @@ $$;
 -- For each list of terms, whether a chunk that passes the filters has all of them.
 create function public.has_terms(
   p_terms jsonb, p_type text default null, p_category text default null, p_level text default null,
-  p_material text default null, p_in text default null
+  p_material text default null, p_in text default null, p_filter public.page_filter default null
 ) returns jsonb language sql stable set jit = off set enable_seqscan = off as $$
   select coalesce(jsonb_agg(exists (
     select from (
@@ -921,8 +972,9 @@ create function public.has_terms(
       select w.id from chunk_words w
       where w.number = h.number and w.is_current and w.terms @> array(select jsonb_array_elements_text(s.terms)) offset 0) w
     join knowledge_chunks k using (id)
-    where passes(k, p_type, p_category, p_level, p_material, p_in)) order by s.place), '[]')
-  from jsonb_array_elements(p_terms) with ordinality as s(terms, place)
+    where passes(k, n.needed)) order by s.place), '[]')
+  from jsonb_array_elements(p_terms) with ordinality as s(terms, place), (
+    select coalesce(p_filter, filter_of(p_type, p_category, p_level, p_material, p_in)) as needed offset 0) n
 $$;
 
 -- ---------------------------------------------------------------- reading
@@ -939,102 +991,94 @@ $$;
 create function public.list_concepts(
   p_limit integer, p_after_material text default null, p_after_position integer default null,
   p_type text default null, p_category text default null, p_level text default null, p_material text default null,
-  p_in text default null
+  p_in text default null, p_filter public.page_filter default null
 ) returns table (id text, title text, type text, material text, anchor text, "position" integer, text text)
-language sql stable as $$
+language plpgsql stable as $$
+declare
+  needed constant page_filter := coalesce(p_filter, filter_of(p_type, p_category, p_level, p_material, p_in));
+begin
+  return query
   select k.id, k.title, k.type, k.material, k.anchor, k.position, left(without_addresses(k.content), 300)
   from knowledge_chunks k
-  where passes(k, p_type, p_category, p_level, p_material, p_in)
+  where passes(k, needed)
     and (p_after_material is null or (k.material, k.position) > (p_after_material, p_after_position))
   order by k.material, k.position
-  limit p_limit
-$$;
+  limit p_limit;
+end $$;
 
 -- The pages that explain something, by name: [{material, title, category, level}].
-create function public.list_materials(p_limit integer, p_after text default null, p_in text default null) returns jsonb
-language sql stable as $$
+create function public.list_materials(
+  p_limit integer, p_after text default null, p_in text default null, p_filter public.page_filter default null
+) returns jsonb language sql stable as $$
   select coalesce(jsonb_agg(to_jsonb(p) order by p.material), '[]') from (
     select m.material, k.page_title as title, k.category, k.level
     from material m cross join lateral (
       select c.page_title, c.category, c.level from knowledge_chunks c
-      where c.material = m.material order by c.position limit 1) k
+      where c.material = m.material and passes(c, p_filter) order by c.position limit 1) k
     where (p_after is null or m.material > p_after) and (p_in is null or starts_with(m.material, p_in))
-      and not starts_with(m.material, '_sakuin/')
     order by m.material limit p_limit) p
 $$;
 
--- The values that filters accept: {types, categories, levels, folders}, at most p_limit of each. `materials` are the pages whose
--- names are like p_material, those with the same last segment first. With p_in, all of them are those of pages that begin with it.
-create function public.filter_values(p_limit integer, p_material text default null, p_in text default null) returns jsonb
-language sql stable set enable_seqscan = off as $$
-  -- From one value to the next: an index has each of them once for every chunk.
-  with recursive categories as (
-    select min(k.category) as value from knowledge_chunks k where k.category is not null
-    union all
-    select (select min(k.category) from knowledge_chunks k where k.category > c.value) from categories c
-    where c.value is not null
-  ), levels as (
-    select min(k.level) as value from knowledge_chunks k where k.level is not null
-    union all
-    select (select min(k.level) from knowledge_chunks k where k.level > l.value) from levels l where l.value is not null
-  ), alike as (
-    (select m.material, false as is_other from (
-       select x.material from material x
-       where regexp_replace(x.material, '^.*/', '') = regexp_replace(p_material, '^.*/', '') offset 0) m
-     where p_in is null or starts_with(m.material, p_in)
-     order by m.material limit p_limit)
-    union all
-    (select m.material, true from material m
-     where regexp_replace(m.material, '^.*/', '') <> regexp_replace(p_material, '^.*/', '')
-       and (p_in is null or starts_with(m.material, p_in))
-       and m.chunks_count > 0 and not starts_with(m.material, '_sakuin/') order by m.material limit p_limit)
+-- The values that filters accept: {types, categories, levels, folders}, at most p_limit of each, and with p_fields `languages`
+-- and `fields`: {name: values, one more if there are more}; version 1.0.0 reads no more members than it knows. `materials`
+-- are the pages whose names are like p_material, those with the same last segment first. All are those of pages that begin
+-- with p_in, and of explanations that pass p_filter.
+create function public.filter_values(
+  p_limit integer, p_material text default null, p_in text default null, p_filter public.page_filter default null,
+  p_fields boolean default false
+) returns jsonb language sql stable set enable_seqscan = off as $$
+  -- All explanations of a page have the same values.
+  with page as materialized (
+    select m.material, k.category, k.level, k.language, k.fields
+    from material m cross join lateral (
+      select c.* from knowledge_chunks c
+      where c.material = m.material and passes(c, p_filter) order by c.position limit 1) k
+    where p_in is null or starts_with(m.material, p_in)
+  ), field as (
+    select f.key, jsonb_agg(f.value order by f.value) as values from (
+      select distinct e.key, v.value, dense_rank() over (partition by e.key order by v.value) as place
+      from page p cross join jsonb_each(p.fields) e cross join jsonb_array_elements_text(e.value) v) f
+    where f.place <= p_limit + 1 group by f.key order by f.key limit p_limit
   )
   select jsonb_build_object(
-    'types', (select coalesce(jsonb_agg(t.type order by t.place), '[]')
-              from unnest(array['rule', 'method', 'definition', 'example', 'tip']) with ordinality as t(type, place)
-              where exists (select from knowledge_chunks k
-                            where k.type = t.type and not starts_with(k.material, '_sakuin/')
-                              and (p_in is null or starts_with(k.material, p_in)))),
-    'categories', (select coalesce(jsonb_agg(v.value), '[]')
-                   from (select c.value from categories c where c.value is not null
-                           and (p_in is null or exists (select from knowledge_chunks k
-                                                        where k.category = c.value and starts_with(k.material, p_in)))
-                         limit p_limit) v),
-    'levels', (select coalesce(jsonb_agg(v.value), '[]')
-               from (select l.value from levels l where l.value is not null
-                       and (p_in is null or exists (select from knowledge_chunks k
-                                                    where k.level = l.value and starts_with(k.material, p_in)))
-                     limit p_limit) v),
-    'folders', (select coalesce(jsonb_agg(v.folder order by v.folder), '[]') from (
+    'types', array(
+      select t.type from unnest(array['rule', 'method', 'definition', 'example', 'tip']) with ordinality as t(type, place)
+      where exists (select from knowledge_chunks k
+                    where k.type = t.type and passes(k, p_filter) and (p_in is null or starts_with(k.material, p_in)))
+      order by t.place),
+    'categories', array(select distinct p.category from page p where p.category is not null order by 1 limit p_limit),
+    'levels', array(select distinct p.level from page p where p.level is not null order by 1 limit p_limit),
+    'folders', array(
       select distinct array_to_string((string_to_array(d.folder, '/'))[:n], '/') collate "C" as folder
-      from (select distinct regexp_replace(m.material, '/[^/]*$', '') as folder from material m
-            where m.material like '%/%' and m.chunks_count > 0 and not starts_with(m.material, '_sakuin/')
-              and (p_in is null or starts_with(m.material, p_in))) d
+      from (select distinct regexp_replace(p.material, '/[^/]*$', '') as folder from page p where p.material like '%/%') d
       cross join lateral generate_series(
         coalesce(cardinality(string_to_array(p_in, '/')) - 1, 1), cardinality(string_to_array(d.folder, '/'))) n
-      order by folder limit p_limit) v),
-    'materials', (select coalesce(jsonb_agg(v.material order by v.is_other, v.material), '[]') from (
-      select a.material, a.is_other from alike a
-      where exists (select from knowledge_chunks k where k.material = a.material)
-        and not starts_with(a.material, '_sakuin/')
-      order by a.is_other, a.material limit p_limit) v))
+      order by folder limit p_limit),
+    'materials', array(
+      select p.material from page p where p_material is not null
+      order by regexp_replace(p.material, '^.*/', '') <> regexp_replace(p_material, '^.*/', ''), p.material limit p_limit))
+    || case when p_fields then jsonb_build_object(
+      'languages', array(select distinct p.language from page p where p.language is not null order by 1 limit p_limit),
+      'fields', (select coalesce(jsonb_object_agg(f.key, f.values), '{}') from field f)) else '{}' end
 $$;
 
--- Whole chunks. With p_neighbours each has `previous` and `next`: {id, material, anchor, title, content} of the chunks
--- before and after it in its page, null at the ends.
-create function public.read_chunks(p_ids text[], p_neighbours boolean) returns jsonb language sql stable as $$
+create function public.located_text(k public.knowledge_chunks) returns jsonb language sql stable
+return jsonb_build_object('id', k.id, 'material', k.material, 'anchor', k.anchor, 'title', k.title, 'content', k.content);
+
+-- Whole chunks. With p_neighbours each has `previous` and `next`: located_text of the chunks before and after it in its
+-- page, null at the ends.
+create function public.read_chunks(p_ids text[], p_neighbours boolean, p_filter public.page_filter default null) returns jsonb
+language sql stable as $$
   select coalesce(jsonb_agg(
-    to_jsonb(k) - array['learns_given', 'learns_key', 'illustrates', 'text_hashes', 'fingerprint']
+    to_jsonb(k) - array['learns_given', 'learns_key', 'illustrates', 'text_hashes', 'fingerprint', 'fields']
     || case when p_neighbours then jsonb_build_object('previous', (
-         select jsonb_build_object('id', n.id, 'material', n.material, 'anchor', n.anchor, 'title', n.title,
-                                   'content', n.content)
-         from knowledge_chunks n where n.material = k.material and n.position < k.position
+         select located_text(n) from knowledge_chunks n
+         where n.material = k.material and n.position < k.position and (p_filter is null or passes(n, p_filter))
          order by n.position desc limit 1), 'next', (
-         select jsonb_build_object('id', n.id, 'material', n.material, 'anchor', n.anchor, 'title', n.title,
-                                   'content', n.content)
-         from knowledge_chunks n where n.material = k.material and n.position > k.position
+         select located_text(n) from knowledge_chunks n
+         where n.material = k.material and n.position > k.position and (p_filter is null or passes(n, p_filter))
          order by n.position limit 1)) else '{}' end), '[]')
-  from knowledge_chunks k where k.id = any (p_ids)
+  from knowledge_chunks k where k.id = any (p_ids) and (p_filter is null or passes(k, p_filter))
 $$;
 
 -- The chunks of a page in its order, from p_position on: {id, material, anchor, title, content, section, page_title,
@@ -1042,7 +1086,7 @@ $$;
 -- Without p_has_content they are its outline.
 create function public.read_page(
   p_material text, p_limit integer default null, p_position integer default 0, p_line integer default null,
-  p_has_content boolean default true
+  p_has_content boolean default true, p_filter public.page_filter default null
 ) returns jsonb language sql stable as $$
   select coalesce(jsonb_agg(to_jsonb(p) - array['lines', 'own'] order by p.position), '[]') from (
     select l.*, 1 + l.lines - l.own as line from (
@@ -1052,7 +1096,7 @@ create function public.read_page(
         sum(n.own) over (order by k.position rows unbounded preceding) as lines
       from knowledge_chunks k
       cross join lateral (select length(k.content) - length(replace(k.content, chr(10), '')) + 1 as own) n
-      where k.material = p_material and k.position >= p_position) l
+      where k.material = p_material and k.position >= p_position and (p_filter is null or passes(k, p_filter))) l
     where p_line is null or l.lines >= p_line
     order by l.position limit p_limit) p
 $$;
@@ -1063,7 +1107,7 @@ $$;
 -- database busy for long.
 create function public.find_text(
   p_pattern text, p_limit integer, p_seconds float8, p_in text default null, p_material text default null,
-  p_after_material text default null, p_after_position integer default null
+  p_after_material text default null, p_after_position integer default null, p_filter public.page_filter default null
 ) returns jsonb
 language plpgsql stable
 -- In the order of an index, so that nothing is read before the first comparison.
@@ -1081,7 +1125,7 @@ begin
     from knowledge_chunks c
     where (c.material, c.position) > (coalesce(p_after_material, ''), coalesce(p_after_position, -1))
       and c.material between coalesce(p_material, p_in, '') and coalesce(p_material, p_in || chr(1114111), chr(1114111))
-      and (p_in is null or starts_with(c.material, p_in)) and not starts_with(c.material, '_sakuin/')
+      and (p_in is null or starts_with(c.material, p_in)) and passes(c, p_filter)
     order by c.material, c.position
   loop
     chunks_read := chunks_read + 1;

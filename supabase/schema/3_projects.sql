@@ -150,6 +150,12 @@ create table public.library_key (
 );
 create index library_key_member on public.library_key (project_id, member_id);
 
+-- What a key that searches is limited to beside its folder: {name: value}. Version 1.0.0 reads no other columns of keys.
+create table public.library_key_filter (
+  key_hash text collate "C" primary key references public.library_key on delete cascade,
+  filter jsonb not null check (jsonb_typeof(filter) = 'object' and filter <> '{}')
+);
+
 -- Who is signed in to the console: an admin key, by its hash, or a user of Supabase Auth. `id_hash` is the SHA-256 of the
 -- id in the browser; `tokens` are the user's, encrypted with a key that only this id gives.
 create table public.console_session (
@@ -1015,16 +1021,19 @@ $$;
 
 -- ---------------------------------------------------------------- the use of keys
 
--- The valid keys for searches: the function `mcp` sees no others.
-create function public.search_keys() returns jsonb language sql stable as $$
-  select coalesce(jsonb_agg(to_jsonb(k)), '[]') from library_key k
-  where k.purpose = 'search' and (k.expires_at is null or k.expires_at > now())
+-- The valid keys for searches: the function `mcp` sees no others. p_filters: also those with a filter, which version 1.0.0
+-- would ignore.
+create function public.search_keys(p_filters boolean default false) returns jsonb language sql stable as $$
+  select coalesce(jsonb_agg(to_jsonb(k) || case when p_filters then jsonb_build_object('filter', f.filter) else '{}' end), '[]')
+  from library_key k left join library_key_filter f using (key_hash)
+  where k.purpose = 'search' and (k.expires_at is null or k.expires_at > now()) and (p_filters or f.filter is null)
 $$;
 
 -- Creates a key. One that reads a project becomes a member of it, so that row level security binds it, owners see it, and
 -- who removes the member removes the key.
 create function public.create_library_key(
-  p_key_hash text, p_name text, p_purpose text, p_folder text, p_project uuid, p_expires_at timestamptz
+  p_key_hash text, p_name text, p_purpose text, p_folder text, p_project uuid, p_expires_at timestamptz,
+  p_filter jsonb default null
 ) returns void language plpgsql as $$
 declare
   member constant uuid := case when p_purpose = 'read' and p_project is not null then gen_random_uuid() end;
@@ -1037,6 +1046,7 @@ begin
   end if;
   insert into library_key (key_hash, name, purpose, folder, project_id, member_id, expires_at)
   values (p_key_hash, p_name, p_purpose, p_folder, p_project, member, p_expires_at);
+  insert into library_key_filter (key_hash, filter) select p_key_hash, p_filter where p_filter is not null;
 end $$;
 
 create function public.delete_library_key(p_key_hash text) returns void language sql as $$

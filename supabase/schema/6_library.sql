@@ -8,8 +8,10 @@ create table public.library_description (
 
 -- What is in the library, or in the folder p_in (with a slash at its end), and in its first p_limit described folders, by
 -- name: [{folder, description, pages, types, languages: {code: pages}, changed_at}]. Of ten languages at most; what is no
--- code of a language is left out.
-create function public.library_places(p_limit integer, p_in text default null) returns jsonb language sql stable as $$
+-- code of a language is left out. With p_filter only of explanations that pass it.
+create function public.library_places(
+  p_limit integer, p_in text default null, p_filter public.page_filter default null
+) returns jsonb language sql stable as $$
   with place as (
     -- '0' follows '/': the names between them are those in the folder.
     select p.folder, case when p.folder = '' then '' else p.folder || '/' end as lowest,
@@ -19,11 +21,12 @@ create function public.library_places(p_limit integer, p_in text default null) r
           (select d.folder from library_description d where p_in is null or starts_with(d.folder || '/', p_in)
            order by d.folder limit p_limit)) p
   ), page as materialized (
-    select m.material, m.changed_at, m.chunks_count > 0 as is_there, k.language
+    select m.material, m.changed_at, k.id is not null as is_there, k.language
     from material m left join lateral (
-      select c.language from knowledge_chunks c where c.material = m.material order by c.position limit 1) k on true
+      select c.id, c.language from knowledge_chunks c
+      where c.material = m.material and passes(c, p_filter) order by c.position limit 1) k on true
     where m.material >= coalesce(p_in, '') and m.material < coalesce(rtrim(p_in, '/') || '0', chr(1114111))
-      and not starts_with(m.material, '_sakuin/')
+      and not starts_with(m.material, '_sakuin/') and (p_filter is null or k.id is not null)
   ), counted as materialized (
     select p.folder, g.language, count(*) filter (where g.is_there) as pages, max(g.changed_at) as changed_at
     from place p join page g on g.material >= p.lowest and g.material < p.beyond
@@ -41,6 +44,6 @@ create function public.library_places(p_limit integer, p_in text default null) r
               from unnest(array['rule', 'method', 'definition', 'example', 'tip']) with ordinality as x(type, place)
               where exists (select from knowledge_chunks k
                             where k.type = x.type and k.material >= p.lowest and k.material < p.beyond
-                              and not starts_with(k.material, '_sakuin/')))) order by p.folder)
+                              and passes(k, p_filter)))) order by p.folder)
   from place p left join library_description d using (folder)
 $$;

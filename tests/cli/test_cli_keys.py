@@ -25,7 +25,7 @@ VENDORS = {
     "knowledge": {"supabase_search_key": "eyJ.x.y", "openai_api_key": "sk-q", "turbopuffer_api_key": "tpuf_x"},
 }
 
-UNNAMED = dict.fromkeys(("name", "folder", "project", "expires_at"))
+UNNAMED = dict.fromkeys(("name", "folder", "filter", "project", "expires_at"))
 
 VALUES = [value for members in VENDORS.values() for value in members.values()]
 
@@ -179,7 +179,11 @@ def test_a_secret_that_is_wrong_is_left_alone_and_not_shown(keys: Keys) -> None:
 
 def test_a_key_with_a_purpose_is_made_listed_and_removed_without_aws(operator: Operator) -> None:
     project = ProjectRecords(operator.deployment.client).create_project(None, "p").id
-    options = {"search": ("--in", "math/7", "--days", "30"), "push": ("--in", "math"), "read": ("--project", project)}
+    options = {
+        "search": ("--in", "math/7", "--days", "30", "--filter", "tenant=42", "--filter", "type=rule"),
+        "push": ("--in", "math"),
+        "read": ("--project", project),
+    }
     made = {}
     for purpose, opens in options.items():
         output = operator.sakuin("keys", "new", "--for", purpose, "--name", f"of {purpose}", *opens, "--json")
@@ -193,7 +197,8 @@ def test_a_key_with_a_purpose_is_made_listed_and_removed_without_aws(operator: O
     }
     lines = [line.split() for line in operator.sakuin("keys", "list").out.splitlines()]
     (search,) = (line for line in lines if line[1] == "search")
-    assert search[:6] == [made["search"]["hash"], "search", "–", "of", "search", "math/7"]
+    assert search[:8] == [made["search"]["hash"], "search", "–", "of", "search", "math/7", "type=rule", "tenant=42"]
+    assert next(key["filter"] for key in listed if key["for"] == "search") == {"tenant": "42", "type": "rule"}
     assert {line[1] for line in lines[1:]} == {"knowledge", "admin", "search", "push", "read"}
     for each in made.values():
         removed = operator.sakuin("keys", "rm", each["hash"], "--json").document
@@ -210,6 +215,7 @@ def test_a_key_with_a_purpose_is_made_listed_and_removed_without_aws(operator: O
         (("--for", "admin", "--name", "x"), "admin has no --name"),
         (("--for", "knowledge", "--in", "math"), "knowledge has no --name"),
         (("--for", "search", "--name", "x", "--days", "0"), "equal to 1"),
+        (("--for", "search", "--name", "x", "--filter", "tenant"), "Write FIELD=VALUE"),
     ],
 )
 def test_options_of_another_purpose_are_wrong_usage(keys: Keys, options: tuple[str, ...], sentence: str) -> None:

@@ -29,7 +29,7 @@ def one_console(a_world: Worlds) -> ConsoleClient:
 @pytest.fixture
 def console(one_console: ConsoleClient) -> ConsoleClient:
     """The console in a new browser, which made no key."""
-    one_console.world.sql.execute("truncate library_key, console_session")
+    one_console.world.sql.execute("truncate library_key, library_key_filter, console_session")
     return one_console.new_visitor()
 
 
@@ -94,6 +94,19 @@ def test_a_user_does_not_find_the_page_and_makes_no_key(console: ConsoleClient) 
     for path in ("/keys/new", "/keys/revoke"):
         assert user.post(path, {**csrf, "name": "x", "key": KEY}).status_code == 404
     assert made(console) == []
+
+
+def test_a_key_fixes_a_filter_of_pages_that_the_list_shows(console: ConsoleClient) -> None:
+    fields = {"name": "Tutor", "key": KEY, "purpose": "search", "filter": "tenant=42, type=rule"}
+    assert NEW.findall(console.sign_in_admin().send("/keys", "/keys/new", fields).text)
+    assert console.world.sql.execute("select filter from library_key_filter").fetchall() == [
+        ({"tenant": "42", "type": "rule"},)
+    ]
+    page = console.get("/keys").text
+    assert ("<code>tenant=42</code>" in page, "<code>type=rule</code>" in page) == (True, True)
+    for wrong in ({"filter": "tenant"}, {"filter": "type=page"}, {"filter": "tenant=1", "purpose": "push"}):
+        assert console.send("/keys", "/keys/new", fields | wrong).status_code == 422
+    assert len(made(console)) == 1
 
 
 def test_a_key_is_made_for_one_purpose_in_one_folder_until_a_day(console: ConsoleClient) -> None:

@@ -186,6 +186,16 @@ def test_the_entries_of_a_table_are_proposed_tested_and_set(owner: Projects) -> 
     assert rules is not None
     assert (rules.pattern, rules.search, rules.show) == ("/faq/*", ("answer",), None)
     assert rules.filter == {"plan": "string", "seller/city": "string"}
+    tool = owner.new_tool(home, table, json_path="/faq").rpartition("/")[2]
+    bound = {f"tool-{tool}": "on", "name": "Tutor"}
+    assert "Its fields: plan" in unescape(owner.send(home, f"{home}/endpoints", bound | {"filter": "size=1"}).text)
+    made = owner.send(home, f"{home}/endpoints", bound | {"filter": "plan=pro"})
+    (endpoint,) = set(re.findall(rf'href="/console({home}/endpoints/[0-9a-f-]{{36}})"', made.text))
+    assert all("<code>plan=pro</code>" in owner.get(page).text for page in (home, endpoint))
+    assert "FIELD=VALUE" in owner.send(endpoint, f"{endpoint}/bind", {"tool": tool, "filter": "plan"}).text
+    assert (
+        "<code>plan=free</code>" in owner.send(endpoint, f"{endpoint}/bind", {"tool": tool, "filter": "plan=free"}).text
+    )
     assert "looks like" not in owner.get(table).text
     wrong = owner.send(table, f"{table}/entries", {"pattern": "faq", "do": "save"})
     assert (wrong.status_code, "is a JSON Pointer" in unescape(wrong.text)) == (422, True)

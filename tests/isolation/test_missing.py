@@ -1,5 +1,6 @@
 """What an answer says that texts lack depends on nothing that its caller may not see."""
 
+from sakuin.knowledge.model import Filters
 from sakuin.mcp.knowledge.tools import KnowledgeTools
 
 from tests.builders import a_page
@@ -17,7 +18,7 @@ def test_what_is_missing_says_nothing_about_pages_that_a_caller_may_not_see(a_wo
     questions += ("drop_table of the account",)
     for text in ("The weather is fine.", "Error 1046, CVE-2024-3095 and drop_table concern Marseille in the account."):
         world.put("other/errors.html", a_page({"rule-other": f"Other: {text}", "tip-other": f"Tip: {text}"}))
-        limited = KnowledgeTools(world, world.read).within("own")
+        limited = KnowledgeTools(world, world.read).within(Filters(folder="own"))
         filtered = KnowledgeTools(world, world.read)
         answers.append(
             [

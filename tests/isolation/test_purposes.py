@@ -28,6 +28,8 @@ LINK = f"https://school.example/{quote('physics/x')}.html#rule-motion"
 # What a key of the folder `math` tries with each tool to see what is in another folder, what finds something of its own
 # folder, and the files that a key of pushes does not reach.
 CASES = json.loads(Path(__file__).with_name("folders.json").read_text("utf-8"))
+# A key that is limited to the pages of the folder by a filter.
+FILTERED = "filtered"
 ATTEMPTS: dict[str, list[dict[str, Any]]] = CASES["foreign"]
 OWN_ATTEMPTS: dict[str, dict[str, Any]] = CASES["own"]
 
@@ -41,8 +43,8 @@ class Library:
     other: Tenant
     keys: dict[str, str]
 
-    def new(self, purpose: str, **opens: object) -> Answer:
-        body = {"name": purpose, "purpose": purpose, **opens}
+    def new(self, name: str, **opens: object) -> Answer:
+        body = {"name": name, "purpose": name, **opens}
         return self.stack.ask("POST", "/v1/keys", body, bearer=self.stack.admin_key)
 
     def tool(self, name: str, arguments: dict[str, Any], key: str) -> Answer:
@@ -70,7 +72,7 @@ def library(database: Database, stand_in: str) -> Iterator[Library]:
         tenant, other = moved_in(stack, "二次方程式の解の公式"), moved_in(stack, "三平方の定理")
         found = Library(stack, tenant, other, {})
         opens = {"search": {"folder": OWN}, "push": {"folder": OWN}, "read": {"project": tenant.ids["project_id"]}}
-        for purpose, folder in opens.items():
+        for purpose, folder in (*opens.items(), (FILTERED, {"purpose": "search", "filter": {"category": "代数"}})):
             made = found.new(purpose, **folder)
             assert made.status == 201, made.body
             found.keys[purpose] = made.json["key"]
@@ -113,8 +115,9 @@ def test_a_key_opens_no_endpoint_and_only_one_that_searches_opens_the_library(li
     assert stack.rpc(None, "tools/list", key).status == (200 if purpose == "search" else 401)
 
 
-def test_a_key_of_a_folder_shows_nothing_of_others_with_any_tool(library: Library) -> None:
-    key = library.keys["search"]
+@pytest.mark.parametrize("limit", ["search", FILTERED])
+def test_a_key_of_a_folder_shows_nothing_of_others_with_any_tool(library: Library, limit: str) -> None:
+    key = library.keys[limit]
     tools = {tool["name"] for tool in library.stack.rpc(None, "tools/list", key).json["result"]["tools"]}
     assert tools == ATTEMPTS.keys() == OWN_ATTEMPTS.keys()
     for name, attempts in ATTEMPTS.items():
@@ -155,9 +158,10 @@ def test_a_key_of_a_folder_reads_and_finds_over_rest_what_is_there_alone(library
     assert {one["explanation"] for one in said} - {None} == {"math/b/y#rule-formula"}
 
 
-def test_a_key_of_a_folder_finds_what_is_there_with_every_tool(library: Library) -> None:
+@pytest.mark.parametrize("limit", ["search", FILTERED])
+def test_a_key_of_a_folder_finds_what_is_there_with_every_tool(library: Library, limit: str) -> None:
     for name, arguments in OWN_ATTEMPTS.items():
-        answer = library.tool(name, arguments, library.keys["search"])
+        answer = library.tool(name, arguments, library.keys[limit])
         assert "isError" not in answer.json["result"] or answer.json["result"]["isError"] is False, answer.body
         assert "math/b/y" in unquote(answer.body), name
 

@@ -196,7 +196,7 @@ def test_a_search_stays_within_the_folder_of_its_key(world: World) -> None:
     for name in ("one/a.html", "one/deep/b.html", "two/c.html"):
         # Equal texts would be one result.
         world.put(name, a_page({anchor: f"{text}{name}" for anchor, text in BOXES.items()}))
-    read = ReadKnowledge(world.client, "", "one")
+    read = ReadKnowledge(world.client, "", Filters(folder="one"))
     own = found(world, "平方完成", read.within(EVERYTHING))
     assert {id.partition("#")[0] for id in own} == {"one/a", "one/deep/b"}
     deep = found(world, "平方完成", read.within(Filters(folder="one/deep")))

@@ -155,6 +155,6 @@ def test_a_failure_names_the_request_that_the_log_has(tools: KnowledgeTools, era
 
 @pytest.mark.parametrize("path", ["/mcp", "/v1/search"])
 def test_a_failure_before_the_tools_is_500_without_its_text(tools: KnowledgeTools, path: str) -> None:
-    answer = Ask(app_of(tools, folder_of=Broken()))({}, path=path)
+    answer = Ask(app_of(tools, fixed_of=Broken()))({}, path=path)
     assert (answer.status, answer.json["code"]) == (500, "internal")
     assert SECRET not in answer.body

@@ -226,6 +226,7 @@ def test_list_materials_shows_pages_and_the_values_of_filters(a_world: Worlds, c
         "categories": ["代数", "関数"],
         "levels": ["中学", "高校"],
         "folders": [],
+        "languages": ["ja"],
     }
     assert (found["next_cursor"], "links" in found) == (None, False)
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 from sakuin.mcp.knowledge.tools import KnowledgeTools
-from sakuin.retrieval.tokens import estimated_tokens
+from sakuin.retrieval.passages import estimated_tokens
 
 from tests.builders import a_page
 from tests.mcp.tool_answers import answer, call, pages, said

@@ -7,7 +7,7 @@ import psycopg
 import pytest
 from sakuin.knowledge.postgres_search import ReadKnowledge
 from sakuin.mcp.knowledge.tools import KnowledgeTools
-from sakuin.retrieval.tokens import estimated_tokens
+from sakuin.retrieval.passages import estimated_tokens
 
 from tests.emptied import emptied
 from tests.mcp.tool_answers import answer, call, pages, said, size

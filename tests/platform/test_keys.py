@@ -178,7 +178,7 @@ def test_a_removed_key_that_was_accepted_a_moment_before_keeps_its_folder(empty_
     made.remove(key_hash)
     time[0] = 61
     assert worker.hashes(newer=False) == ()
-    assert (worker.folder(key_hash), worker.folder("of the secret")) == ("math/7", "")
+    assert (worker.named(key_hash).folder, worker.named("of the secret")) == ("math/7", None)
 
 
 def test_a_key_expires_at_its_time_also_while_the_database_is_away(empty_database: Database) -> None:

@@ -8,8 +8,9 @@ from typing import Any
 
 import pytest
 from sakuin.errors import Invalid
+from sakuin.retrieval.filters import conditions
 from sakuin.tables.admin.proposals import proposal
-from sakuin.tables.entries import EntryRules, conditions
+from sakuin.tables.entries import EntryRules
 
 from tests.worlds import TableWorld, long
 

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 from sakuin.errors import Invalid
 from sakuin.language.questions.query_analysis import lexicon_lookup
+from sakuin.retrieval.filters import conditions
 from sakuin.tables.admin.postgres import ProjectRecords
-from sakuin.tables.entries import conditions
 from sakuin.tables.json_pointer import pointer_hash
 from sakuin.tables.nodes import namespace
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from sakuin_cli.connections import ChangingCommand, Command, Request
-from sakuin_cli.options import ProjectOption, as_command
+from sakuin_cli.options import ProjectOption, as_command, fields_in
 
 if TYPE_CHECKING:
     from sakuin_cli.rest import Record
@@ -106,10 +106,7 @@ def _binding(mcp_id: str, tool_id: str, fixed: "Record") -> Request:
 
 def _filter(given: Sequence[str] | None) -> "Record":
     """Returns the request for a fixed filter; an empty text removes it."""
-    pairs = [one.partition("=") for one in given or () if one]
-    if not all(separator and name for name, separator, _ in pairs):
-        raise typer.BadParameter("Write FIELD=VALUE, such as tenant=42", param_hint="--filter")
-    return {} if given is None else {"filter": {name: value for name, _, value in pairs}}
+    return {} if given is None else {"filter": fields_in(given)}
 
 
 def _names(endpoint: "Record") -> str:

@@ -6,7 +6,17 @@ from typing import Annotated, Any, Literal
 import typer
 
 from sakuin_cli.connections import Command
-from sakuin_cli.options import CategoryOption, FolderOption, IndexOption, LevelOption, MaterialOption, TypeOption
+from sakuin_cli.options import (
+    CategoryOption,
+    FolderOption,
+    IndexOption,
+    LanguageOption,
+    LevelOption,
+    MaterialOption,
+    OwnFilterOption,
+    TypeOption,
+    page_filters,
+)
 from sakuin_cli.terminal import Terminal, counted
 
 _FIGURES = {
@@ -33,6 +43,8 @@ def explain(
     type: TypeOption = None,
     category: CategoryOption = None,
     level: LevelOption = None,
+    language: LanguageOption = None,
+    filter: OwnFilterOption = None,
     material: MaterialOption = None,
     folder: FolderOption = None,
     legs: Annotated[
@@ -44,17 +56,11 @@ def explain(
     index: IndexOption = None,
 ) -> None:
     """Show how a question is analyzed and ranked, and why a section or an entry is missing."""
-    filters = {"type": type, "category": category, "level": level, "material": material, "in": folder}
+    named = {"type": type, "category": category, "level": level, "language": language, "material": material}
+    filters = page_filters(filter, **named, **{"in": folder})
     with command.terminal.waiting():
         explanation = command.client.explain(
-            query,
-            tool=tool,
-            expected=expected,
-            top_k=top_k,
-            depth=top_k,
-            filters={name: value for name, value in filters.items() if value is not None},
-            legs=legs,
-            index=index,
+            query, tool=tool, expected=expected, top_k=top_k, depth=top_k, filters=filters, legs=legs, index=index
         )
     command.terminal.answer(explanation, lambda: _show(command.terminal, explanation))
 

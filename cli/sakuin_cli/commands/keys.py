@@ -9,7 +9,7 @@ import typer
 from sakuin.errors import SakuinError
 
 from sakuin_cli.connections import ChangingCommand, Command, deployment_of
-from sakuin_cli.options import as_command
+from sakuin_cli.options import as_command, fields_in
 
 if TYPE_CHECKING:
     from sakuin_cli.deployment_keys import DeploymentKeys, Purpose
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 # Enough digits to distinguish keys.
 _SHOWN = 12
 # What keys of the API have beside it.
-_NAMED = ("name", "folder", "project", "expires_at")
+_NAMED = ("name", "folder", "filter", "project", "expires_at")
 
 app = typer.Typer(name="keys", help="The keys of a deployment.", no_args_is_help=True)
 
@@ -40,6 +40,14 @@ def new(
     folder: Annotated[
         str, typer.Option("--in", metavar="FOLDER", help="To search or push: this folder alone.", show_default="all")
     ] = "",
+    filter: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--filter",
+            metavar="FIELD=VALUE",
+            help="To search: pages with this value alone, which agents cannot see; may be repeated.",
+        ),
+    ] = None,
     project: Annotated[str | None, typer.Option("--project", metavar="ID", help="To read: this project.")] = None,
     days: Annotated[
         int | None, typer.Option("--days", min=1, max=3650, help="The key ends after so many days.")
@@ -53,12 +61,12 @@ def new(
     is_of_api = purpose in ("search", "push", "read")
     if is_of_api and not name:
         raise typer.BadParameter("say whose key it is", param_hint="--name")
-    if not is_of_api and (name or folder or project or days):
-        raise typer.BadParameter(f"{purpose} has no --name, --in, --project or --days", param_hint="--for")
+    if not is_of_api and (name or folder or filter or project or days):
+        raise typer.BadParameter(f"{purpose} has no --name, --in, --filter, --project or --days", param_hint="--for")
     if is_of_api:
         until = (datetime.now(UTC) + timedelta(days=days)).isoformat() if days else None
         members = {"name": name, "purpose": purpose, "folder": folder, "project": project, "expires_at": until}
-        answer = command.send("POST", "keys", **members)
+        answer = command.send("POST", "keys", **members, filter=fields_in(filter or ()))
         shown = {"key": answer["key"], "hash": answer["hash"][:_SHOWN], "for": purpose}
     elif purpose == "database":
         from sakuin_cli.deployment_keys import new_database_key
@@ -92,6 +100,11 @@ def list_(command: Command) -> None:
         | {name: key[name] for name in _NAMED}
         for key in (*stored, *made)
     ]
+    if not command.terminal.as_json:
+        rows = [
+            row | {"filter": " ".join(f"{name}={value}" for name, value in (row["filter"] or {}).items())}
+            for row in rows
+        ]
     command.terminal.rows("keys", rows)
 
 

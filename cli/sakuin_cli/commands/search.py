@@ -6,7 +6,16 @@ from typing import Annotated, Any
 import typer
 
 from sakuin_cli.connections import Command
-from sakuin_cli.options import CategoryOption, FolderOption, LevelOption, MaterialOption, TypeOption
+from sakuin_cli.options import (
+    CategoryOption,
+    FolderOption,
+    LanguageOption,
+    LevelOption,
+    MaterialOption,
+    OwnFilterOption,
+    TypeOption,
+    page_filters,
+)
 from sakuin_cli.terminal import Part, Terminal
 
 KNOWLEDGE = "search_knowledge"
@@ -25,6 +34,8 @@ def search(
     type: TypeOption = None,
     category: CategoryOption = None,
     level: LevelOption = None,
+    language: LanguageOption = None,
+    filter: OwnFilterOption = None,
     material: MaterialOption = None,
     folder: FolderOption = None,
     tool: Annotated[
@@ -43,7 +54,8 @@ def search(
     if exact:
         _find(command, query, material, folder)
         return
-    filters = {"type": type, "category": category, "level": level, "material": material, "in": folder}
+    named = {"type": type, "category": category, "level": level, "language": language, "material": material}
+    filters = page_filters(filter, **named, **{"in": folder})
     terminal = command.terminal
     with terminal.waiting():
         answer = command.agent(tool).call(tool, {"query": query, "top_k": top_k, **filters})
@@ -67,6 +79,8 @@ def show_answer(terminal: Terminal, answer: Mapping[str, Any]) -> None:
             terminal.print(("The nearest:", "dim"))
     if absent := answer.get("not_in_scope"):
         terminal.print((f"No text here has: {', '.join(absent)}", "bold yellow"))
+    if hint := answer.get("hint"):
+        terminal.print((hint, "bold yellow"))
     for number, result in enumerate(answer["results"], 1):
         _show_result(terminal, number, result)
     if truncated := answer.get("truncated"):

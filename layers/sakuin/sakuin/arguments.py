@@ -16,6 +16,7 @@ from pydantic import (
     StrictStr,
     ValidationError,
     ValidationInfo,
+    WithJsonSchema,
     field_validator,
     model_validator,
 )
@@ -25,6 +26,7 @@ from sakuin.errors import Invalid
 from sakuin.knowledge.model import Filters
 from sakuin.knowledge.page import ChunkType
 from sakuin.language.unicode_text import INVISIBLE, one_line
+from sakuin.retrieval.filters import MOST_FILTERS, conditions
 
 MAX_TOP_K = 50
 # Their text, twice, fits into an answer.
@@ -115,6 +117,11 @@ Folder = Annotated[
     AfterValidator(lambda name: name and name.strip("/")),
     Field(alias="in", description="Only this folder."),
 ]
+# Which fields pages have is checked where there are no results.
+OwnFields = (
+    Annotated[dict[Name, list[Name] | Name], Field(max_length=MOST_FILTERS), WithJsonSchema({"type": "object"})]
+    | SkipJsonSchema[None]
+)
 
 
 def _optional(description: str) -> Any:
@@ -142,11 +149,17 @@ class _Arguments(BaseModel):
         return {name: value for name, value in given.items() if name not in empty}
 
 
+def filters_of(arguments: BaseModel) -> Filters:
+    """Returns the filters among arguments: those with names of filters. Raises `Invalid`."""
+    values: dict[str, Any] = {each.name: getattr(arguments, each.name, None) for each in fields(Filters)}
+    given = getattr(arguments, "filter", None) or {}
+    return Filters(**values | {"own": conditions(dict.fromkeys(given, "list"), given)})
+
+
 class _Filtered(_Arguments):
     @property
     def filters(self) -> Filters:
-        """Returns the filters: the arguments with names of filters."""
-        return Filters(**{each.name: getattr(self, each.name, None) for each in fields(Filters)})
+        return filters_of(self)
 
 
 class SearchArguments(_Filtered):
@@ -160,6 +173,8 @@ class SearchArguments(_Filtered):
     type: Type = None
     category: Name | SkipJsonSchema[None] = _optional("See list_materials.")
     level: Name | SkipJsonSchema[None] = _optional("See list_materials.")
+    language: Name | SkipJsonSchema[None] = _optional("See list_materials.")
+    filter: OwnFields = _optional("Fields of pages, see list_materials.")
     material: Name | SkipJsonSchema[None] = _optional("Only this page.")
     folder: Folder = None
     max_tokens: MaxTokens = 1500

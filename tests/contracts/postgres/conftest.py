@@ -11,7 +11,7 @@ import pytest
 from sakuin.knowledge.model import ChangeResult, KnowledgeChunk, MaterialState, PageChange, Source, StoredChunk
 from sakuin.knowledge.postgres import KnowledgeIndex, MaterialRecords
 from sakuin.knowledge.postgres_search import ChunkSearch, Lexicon, PostgresChunks, ReadKnowledge
-from sakuin.knowledge.turbopuffer import StoredPages, TurbopufferChunks
+from sakuin.knowledge.turbopuffer import StoredPages, TurbopufferChunks, namespace
 from sakuin.platform.supabase.client import Client, answer
 from sakuin.platform.turbopuffer.client import TurbopufferRows, connected
 from sakuin.retrieval.index_version import CHUNKER, IndexVersion, PageIndexVersion, TableCut
@@ -35,6 +35,8 @@ class Knowledge:
     def empty(self, sql: psycopg.Connection) -> None:
         emptied(sql)
         self.recorded.clear()
+        if isinstance(self.search.chunks, TurbopufferChunks):
+            self.search.chunks.rows.delete_namespace(namespace(self.search.chunks.library, self.version.space))
 
     def record(self, version: PageIndexVersion) -> None:
         """Adds the first index version, and the part of others that applies to pages."""

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from sakuin.errors import Invalid
 from sakuin.language.model import Slot
-from sakuin.tables.entries import FieldType, conditions
+from sakuin.retrieval.filters import FieldType, conditions
 from sakuin.tables.nodes import Found, FoundChunk, PublishedNode
 from sakuin.tables.turbopuffer import ChunkStore
 

@@ -1,6 +1,7 @@
 """What every page of the console shares: who asks, and the rendering of a template."""
 
 import hashlib
+import re
 import secrets
 from collections.abc import Callable, Mapping
 from contextlib import suppress
@@ -16,12 +17,13 @@ from starlette.concurrency import run_in_threadpool
 
 from sakuin.console.forms import CONTENT_SECURITY_POLICY, ROOT, check_token, form_fields, own_path, redirect, set_cookie
 from sakuin.console.sessions import SESSION_SECONDS, Session, Sessions
-from sakuin.errors import Conflict, NotFound, SakuinError, Unauthorized
+from sakuin.errors import Conflict, Invalid, NotFound, SakuinError, Unauthorized
 from sakuin.http.access import ProjectServices, RestServices
 from sakuin.knowledge.library import Library
 from sakuin.knowledge.postgres_search import ReadKnowledge
 from sakuin.platform.http_errors import CODES, HttpError, http_error
 from sakuin.platform.supabase.auth import SupabaseAuth
+from sakuin.retrieval.filters import filter_in
 from sakuin.tables.admin.postgres import ProjectRecords
 from sakuin.tables.model import User
 from sakuin.texts.catalogue import LANGUAGES, Texts, chosen_language, coded, texts_in
@@ -113,6 +115,13 @@ class Visit:
     def text(self, name: str) -> str:
         """Returns a field without the spaces around it; empty if it was not sent."""
         return self.fields.get(name, "").strip()
+
+    def filter(self) -> dict[str, str]:
+        """Returns the field `filter`: FIELD=VALUE, with commas or in lines. Raises `Invalid`."""
+        try:
+            return filter_in(re.split(r"[,\n]", self.text("filter")))
+        except Invalid as error:
+            raise Invalid(coded("form.filter")) from error
 
     def with_problem(self, problem: SakuinError) -> "Visit":
         """Returns the same visit with a problem, to show its form again."""

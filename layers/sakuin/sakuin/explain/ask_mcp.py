@@ -11,7 +11,7 @@ from typing import Annotated, Any
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
 
-from sakuin.arguments import Folder, Name, Query, TopK, Type, sentence
+from sakuin.arguments import Folder, Name, OwnFields, Query, TopK, Type, sentence
 from sakuin.errors import Invalid, NotFound, OverLimit, SakuinError, Unavailable
 from sakuin.language.model import Rule
 from sakuin.platform.aws import LambdaFunction
@@ -31,6 +31,8 @@ class FiltersAsked(BaseModel):
     type: Type = None
     category: Name | None = None
     level: Name | None = None
+    language: Name | None = None
+    filter: OwnFields = None
     material: Name | None = None
     folder: Folder = None
 

@@ -4,11 +4,12 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
+from sakuin.arguments import filters_of
 from sakuin.errors import Invalid, NotFound
 from sakuin.explain.ask_mcp import ExplanationAsked, FiltersAsked
 from sakuin.explain.explanation import Expected, ExplainedHit, SearchExplanation, found_or_not, outside
 from sakuin.knowledge.excerpt import excerpt
-from sakuin.knowledge.model import Filters, Match
+from sakuin.knowledge.model import Match
 from sakuin.knowledge.names import chunk_id, link, split_chunk_id
 from sakuin.knowledge.postgres_search import ReadKnowledge
 from sakuin.knowledge.search import KnowledgeSearches, RankedMatches, author_text
@@ -39,7 +40,7 @@ class ExplainKnowledge:
 
     def __call__(self, asked: ExplanationAsked, say: Texts = ENGLISH) -> SearchExplanation:
         """Explains the best chunks, even if an agent would get none. `Invalid` if the expected id is not one."""
-        search, filters = self.searches.knowledge_search(asked.index), Filters(**asked.filters.model_dump())
+        search, filters = self.searches.knowledge_search(asked.index), filters_of(asked.filters)
         chunk = chunk_id(*split_chunk_id(asked.expected)) if asked.expected is not None else None
         options: dict[str, Any] = {"filters": filters, "mode": asked.legs, "without": asked.without}
         judge = partial(search.ranked_matches, asked.query, expected=chunk, **options)

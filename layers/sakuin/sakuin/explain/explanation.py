@@ -78,6 +78,7 @@ def outside(chunk: StoredChunk, filters: Filters, say: Texts) -> str | None:
         "type": filters.type,
         "category": filters.category,
         "level": filters.level,
+        "language": filters.language,
         "material": filters.material,
     }
     for name, value in wanted.items():
@@ -86,7 +87,8 @@ def outside(chunk: StoredChunk, filters: Filters, say: Texts) -> str | None:
     if not chunk.material.startswith(filters.beginning or ""):
         has = chunk.material.rpartition("/")[0]
         return say("why.outside_filter", name="folder", value=filters.folder, has=has or say("why.not_given"))
-    return None
+    # It is indexed and passes all others.
+    return say("why.outside_own", filter=", ".join(map(str, filters.own))) if filters.own else None
 
 
 def found_or_not(explanation: SearchExplanation, hit: ExplainedHit, say: Texts, *, top_k: int) -> str:

@@ -8,8 +8,10 @@ from pydantic import AwareDatetime, BaseModel, Field
 from sakuin.errors import Invalid, NotFound
 from sakuin.http.access import AdminKey, Services, admin_routes
 from sakuin.http.errors import may_fail
+from sakuin.knowledge.model import Filters
 from sakuin.knowledge.names import folder_name
 from sakuin.platform.keys import DeploymentKey, KeyPurpose, hash_of_key
+from sakuin.retrieval.filters import MOST_FILTERS
 
 
 class LinkView(BaseModel):
@@ -30,6 +32,9 @@ class NewKey(BaseModel):
     name: str = Field(min_length=1, max_length=200)
     purpose: KeyPurpose = Field(description="search: `/mcp` and `/v1/search`; push: uploads; read: one project.")
     folder: str = Field(default="", max_length=500, description="To search or to push: this folder alone.")
+    filter: dict[str, str] = Field(
+        default_factory=dict, max_length=MOST_FILTERS, description="To search: pages with these values alone."
+    )
     project: UUID | None = Field(default=None, description="To read: this project.")
     expires_at: AwareDatetime | None = Field(default=None, description="Without it the key is valid until removed.")
 
@@ -57,8 +62,9 @@ def create_key(services: Services, request: NewKey) -> NewKeyView:
         raise Invalid("A key that reads a project has no folder")
     project = str(request.project) if request.project else None
     folder, until = folder_name(request.folder), request.expires_at
+    Filters.of_key(folder, request.filter)
     key = services.library_keys.create(
-        request.name, request.purpose, folder=folder, project_id=project, expires_at=until
+        request.name, request.purpose, folder=folder, filter=request.filter, project_id=project, expires_at=until
     )
     return NewKeyView(key=key, hash=hash_of_key(key))
 

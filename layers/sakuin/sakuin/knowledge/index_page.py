@@ -281,6 +281,7 @@ def _chunk(
         content_hash=text_hash(explanation.content),
         text_hashes=passages,
         illustrates=explanation.illustrates,
+        fields=page.fields or None,
         words=words,
     )
 

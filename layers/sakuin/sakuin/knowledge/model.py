@@ -1,13 +1,16 @@
 """Materials, their versions, their chunks, and what searches return."""
 
+import json
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
-from sakuin.knowledge.page import ChunkType, Words
+from sakuin.errors import Invalid
+from sakuin.knowledge.page import RESERVED, ChunkType, Words
 from sakuin.language.model import AnalyzedQuery, IndexedWords
 from sakuin.platform.embedding import Vector
 from sakuin.platform.retry import Waiting
+from sakuin.retrieval.filters import Condition, conditions
 from sakuin.retrieval.index_version import StoredIndexVersion, recorded_versions
 from sakuin.retrieval.ranking import Ranked
 
@@ -64,8 +67,8 @@ class KnowledgeChunk(LocatedText):
 
     `text_hashes` name the vectors of its passages (see `embedded_passages`); `content_hash` is the SHA-256 hex of
     `content`. `words` are its search terms, and the readings of its own words; there are none if
-    the row `words_row` has them already. `section` is the nearest heading around
-    it.
+    the row `words_row` has them already. `section` is the nearest heading around it. `fields` are the page's own, None
+    without any.
     """
 
     learns: Learns
@@ -80,27 +83,72 @@ class KnowledgeChunk(LocatedText):
     content_hash: str
     text_hashes: tuple[str, ...]
     illustrates: tuple[str, ...]
+    fields: Mapping[str, Sequence[str]] | None
     words: IndexedWords
     words_row: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Filters:
-    """Which chunks a search or a list includes. None includes all; a `folder` has no slash at its end."""
+    """Which chunks a search or a list includes. None includes all; a `folder` has no slash at its end.
+
+    `own` are conditions of fields that pages have for themselves. `fixed` is the filter of the caller's key: for the
+    caller there is nothing that does not pass it.
+    """
 
     type: ChunkType | None = None
     category: str | None = None
     level: str | None = None
+    language: str | None = None
     material: str | None = None
     folder: str | None = None
+    own: tuple[Condition, ...] = ()
+    fixed: "Filters | None" = None
+
+    @classmethod
+    def of_key(cls, folder: str, filter: Mapping[str, str] | None) -> "Filters":
+        """Returns the filter that a key fixes: a folder, and a value for each field. Raises `Invalid`."""
+        named = {name: value for name, value in (filter or {}).items() if name in _OF_KEYS}
+        if (kind := named.get("type")) and kind not in get_args(ChunkType):
+            raise Invalid(f"There is no type {kind!r}. There are: {', '.join(get_args(ChunkType))}")
+        fields = {name: value for name, value in (filter or {}).items() if name not in _OF_KEYS}
+        needed = conditions(dict.fromkeys(fields, "list"), fields)
+        if {"", *RESERVED} & fields.keys() or len(needed) < len(fields) or not all(named.values()):
+            raise Invalid("A filter has a value for type, category, level, language, or fields that pages have")
+        return cls(**{"folder": folder or None, **named}, own=needed)  # type: ignore[arg-type]
 
     @property
     def beginning(self) -> str | None:
         """Returns how the names of pages in the folder begin."""
-        return f"{self.folder}/" if self.folder else None
+        folders = self._folders()
+        return folders[0] if folders else None
+
+    @property
+    def stored(self) -> dict[str, Any] | None:
+        """Returns the form that SQL and turbopuffer read: what passes `fixed`, too; None if all does."""
+        lists = {name: self._both(name) for name in _OF_KEYS} | {"folder": self._folders()}
+        needed = [*self.own, *(self.fixed.own if self.fixed else ())]
+        form: dict[str, Any] = {name: values for name, values in lists.items() if values is not None}
+        form |= {"material": self.material} if self.material is not None else {}
+        return form | ({"fields": " && ".join(map(_json_path, needed))} if needed else {}) or None
+
+    def _both(self, name: str) -> list[str] | None:
+        """Returns the value that is asked for and fixed; none if they differ, None if there is none."""
+        values = {value for each in (self, self.fixed) if each and (value := getattr(each, name)) is not None}
+        return (list(values) if len(values) == 1 else []) if values else None
+
+    def _folders(self) -> list[str] | None:
+        names = sorted({f"{each.folder}/" for each in (self, self.fixed) if each and each.folder}, key=len)
+        return (names[-1:] if names[-1].startswith(names[0]) else []) if names else None
 
 
 EVERYTHING = Filters()
+_OF_KEYS = ("type", "category", "level", "language")
+
+
+def _json_path(condition: Condition) -> str:
+    """Returns a condition as a predicate of SQL/JSON path."""
+    return f"({' || '.join(f'$.{json.dumps(condition.field)}[*] == {json.dumps(one)}' for one in condition.values)})"
 
 
 # An impact of 1 as the database stores it.
@@ -226,13 +274,18 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class FilterValues:
-    """The values that filters accept. `materials` are only those that are like a name."""
+    """The values that filters accept. `materials` are only those that are like a name.
 
-    types: tuple[str, ...]
-    categories: tuple[str, ...]
-    levels: tuple[str, ...]
-    folders: tuple[str, ...]
+    `fields` are the values of each field that pages have for themselves, at most one more than are listed.
+    """
+
+    types: tuple[str, ...] = ()
+    categories: tuple[str, ...] = ()
+    levels: tuple[str, ...] = ()
+    folders: tuple[str, ...] = ()
     materials: tuple[str, ...] = ()
+    languages: tuple[str, ...] = ()
+    fields: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

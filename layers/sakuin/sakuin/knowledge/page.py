@@ -20,6 +20,12 @@ TYPE_OF_PREFIX: dict[str, ChunkType] = {
     "tip": "tip",
 }
 
+# Meta tags of Sakuin, and filters: no names of fields that a page has for itself.
+RESERVED = frozenset(
+    {"type", "category", "level", "language", "material", "folder", "in"}
+    | {"prerequisites", "content", "leave-out", "types", "index"}
+)
+
 # CSS selectors of the elements that explain something, for deployments that do not set their own.
 DEFAULT_BOX_SELECTORS = (
     *(".rule-box", ".tip-box", ".method", ".method-box", ".definition", ".definition-box", ".def-box"),
@@ -119,7 +125,7 @@ class Page:
     `by_headings`: it has no element with a semantic id, so that its sections alone are its explanations. `places` are
     ids that look semantic and only lead to a place, as those that site generators make of titles.
     `unanchored_headings` are the headings that no link can lead to. `problems` are about its meta tags. `words` are the
-    books of the reading.
+    books of the reading. `fields` are the values of its own meta tags that have no meaning here.
     """
 
     title: str
@@ -136,6 +142,7 @@ class Page:
     unanchored_headings: tuple[str, ...] = ()
     problems: tuple[str, ...] = ()
     words: Words = Words()
+    fields: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

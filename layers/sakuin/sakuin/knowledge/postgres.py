@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 
 _COPIED = (
     *("id", "anchor", "title", "content", "type", "category", "level", "prerequisites", "position"),
-    *("page_title", "section", "language", "content_hash", "text_hashes", "illustrates"),
+    *("page_title", "section", "language", "content_hash", "text_hashes", "illustrates", "fields"),
 )
 # Longer than a worker takes from its first staged words to the transaction that applies their page.
 _STAGED_SECONDS = 900

@@ -2,7 +2,7 @@
 
 import math
 from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, Protocol
@@ -30,7 +30,6 @@ from sakuin.knowledge.names import (
     chunk_id,
     chunk_of_link,
     folder_of_name,
-    is_in_folder,
     link,
     place_of_link,
     plain_name,
@@ -44,6 +43,7 @@ from sakuin.language.unicode_text import nfc
 from sakuin.platform.embedding import Vector
 from sakuin.platform.supabase.client import Client, call, vector_text
 from sakuin.retrieval.exact_text import exact_pattern
+from sakuin.retrieval.filters import MOST_LISTED, check_known
 from sakuin.retrieval.index_version import PageIndexVersion
 from sakuin.retrieval.proximity import COMPARED, ComparedText, ranked_by_texts
 from sakuin.retrieval.ranking import (
@@ -100,8 +100,9 @@ class Question:
 DEPTH = 100
 # Concepts or pages in one list.
 ENTRIES_A_PAGE = 100
-# Filter values in a list or an error.
-_VALUES = 50
+_SINGLE = ("type", "category", "level", "language", "material", "folder")
+# Values of a filter that finds something where others do not.
+_HINTED = 5
 # Described folders in one answer.
 _PLACES = 20
 # Explanations in one part of a page, and those with a text that is searched for.
@@ -154,6 +155,7 @@ class PostgresChunks:
                 "p_posting_budget": self.posting_budget,
                 "p_expected": question.expected,
                 **_filters(question.filters),
+                "p_fixed": _fixed(question.filters),
             },
         )
         return found
@@ -171,6 +173,7 @@ class PostgresChunks:
                 "p_sample": SAMPLE if question.vector is not None else 0,
                 "p_expected": question.expected,
                 **_filters(question.filters),
+                "p_fixed": _fixed(question.filters),
             },
         )
         return found
@@ -241,47 +244,46 @@ class ChunkSearch:
 class ReadKnowledge:
     """Reads chunks and pages without searching. Links begin with `base_url`.
 
-    A caller with a `folder` reads nothing else; it has no slash at its end, and is empty for the whole library.
+    For a caller whose key fixes a filter there is nothing else.
     """
 
     client: Client
     base_url: str
-    folder: str = ""
+    fixed: Filters = EVERYTHING
 
     def within(self, filters: Filters) -> Filters:
-        """Returns the filters, limited to the caller's folder; raises `Invalid` for another folder.
+        """Returns the filters, limited to what the caller's key fixes; raises `Invalid` for a field that it fixes.
 
         The material may be the link of a page, and the folder that of its index.
         """
+        if hidden := self._fixed_fields & {each.field for each in filters.own}:
+            raise _no_field(min(hidden), self.filter_values())
         if place := place_of_link((filters.material or "").strip(), self.base_url):
             filters = replace(filters, material=place[0])
         if filters.folder:
             filters = replace(filters, folder=folder_of_name(filters.folder, self.base_url))
-        if is_in_folder(f"{filters.folder or ''}/", self.folder):
-            return filters
-        if filters.folder:
-            raise Invalid(_unknown("folder", filters.folder, self.filter_values().folders))
-        return replace(filters, folder=self.folder)
+        return filters if self.fixed == EVERYTHING else replace(filters, fixed=self.fixed)
+
+    @property
+    def _fixed_fields(self) -> Set[str]:
+        return {each.field for each in self.fixed.own}
 
     def chunks(self, names: Sequence[str], *, with_neighbours: bool = False) -> list[StoredChunk | None]:
         """Returns the chunk of each id or link, None if there is none. Raises `Invalid` for a name of another form."""
         meanings = [self._ids(name) for name in names]
         ids = sorted({id for several in meanings for id in several})
-        rows = call(self.client, "read_chunks", {"p_ids": ids, "p_neighbours": with_neighbours})
+        arguments = {"p_ids": ids, "p_neighbours": with_neighbours, "p_filter": self.fixed.stored}
+        rows = call(self.client, "read_chunks", arguments)
         chunks = {row["id"]: _stored(self._with_links(row)) for row in rows}
         return [next((chunks[id] for id in several if id in chunks), None) for several in meanings]
 
     def _ids(self, name: str) -> tuple[str, ...]:
-        """Returns the ids that a name may mean: itself, and what it is as a link. A link to a text has no id in it.
-
-        Ids of other folders mean nothing.
-        """
+        """Returns the ids that a name may mean: itself, and what it is as a link. A link to a text has no id in it."""
         plain = plain_name(name)
         of_links = (chunk_of_link(each, self.base_url) for each in (name, plain))
         ids = (chunk_id(*split_chunk_id(name)), chunk_id(*plain.rpartition("#")[::2]), *filter(None, of_links))
         # A web server answers a folder with its index.
         ids += tuple(chunk_id(f"{id.partition('#')[0].rstrip('/')}/index", id.partition("#")[2]) for id in ids)
-        ids = tuple(id for id in ids if is_in_folder(id, self.folder))
         place = place_of_link(name, self.base_url) if UNREACHABLE in name else None
         if place is None:
             return ids
@@ -308,7 +310,7 @@ class ReadKnowledge:
         folders = [(f"{material}/index".lstrip("/"), anchor) for material, anchor in names]
         names += [(material.removesuffix("/index"), anchor) for material, anchor in names]
         for material, anchor in dict.fromkeys([*names, *folders]):
-            if is_in_folder(material, self.folder) and (parts := self._parts(material, p_has_content=False)):
+            if parts := self._parts(material, p_has_content=False):
                 return parts, anchor
         return (), ""
 
@@ -323,7 +325,7 @@ class ReadKnowledge:
         return [part for part in parts if end is None or part.position < end]
 
     def _parts(self, material: str, **arguments: Any) -> Sequence[PagePart]:
-        rows = call(self.client, "read_page", {"p_material": material, **arguments})
+        rows = call(self.client, "read_page", {"p_material": material, "p_filter": self.fixed.stored, **arguments})
         return [PagePart(**self._with_links(row)) for row in rows]
 
     def _with_links(self, row: Mapping[str, Any]) -> dict[str, Any]:
@@ -337,7 +339,7 @@ class ReadKnowledge:
         arguments = {
             **{"p_pattern": exact_pattern(text), "p_limit": _FOUND, "p_seconds": _SCAN_SECONDS},
             **{"p_after_material": material, "p_after_position": position},
-            **{"p_material": filters.material, "p_in": filters.beginning},
+            **{"p_material": filters.material, "p_in": filters.beginning, **_filters(filters)},
         }
         answer = call(self.client, "find_text", arguments)
         matches = tuple(TextMatch(**{**row, "lines": tuple(row["lines"])}) for row in answer["found"])
@@ -361,48 +363,72 @@ class ReadKnowledge:
         self, filters: Filters, after: str | None, *, limit: int = ENTRIES_A_PAGE
     ) -> tuple[Sequence[ListedMaterial], bool]:
         """Returns the pages of the folder by name after a name, and whether there are more."""
-        arguments = {"p_limit": limit + 1, "p_after": after, "p_in": filters.beginning}
+        arguments = {"p_limit": limit + 1, "p_after": after, **_filters(filters)}
         rows = call(self.client, "list_materials", arguments)
         return [ListedMaterial(**row) for row in rows[:limit]], len(rows) > limit
 
     def places(self, filters: Filters = EVERYTHING) -> Sequence[Place]:
         """Returns the library or the folder of the filters, then the described folders in it that have pages."""
-        beginning = self.within(filters).beginning
-        whole, *described = call(self.client, "library_places", {"p_limit": _PLACES, "p_in": beginning})
+        arguments = {"p_limit": _PLACES, "p_in": self.within(filters).beginning, "p_filter": self.fixed.stored}
+        whole, *described = call(self.client, "library_places", arguments)
         return [Place(**row) for row in (whole, *(row for row in described if row["pages"]))]
 
-    def filter_values(self, *, like: str | None = None) -> FilterValues:
-        """Returns the first values that each filter accepts, and of the materials those whose names are like `like`."""
-        beginning = Filters(folder=self.folder).beginning
-        values_by_name = call(self.client, "filter_values", {"p_limit": _VALUES, "p_material": like, "p_in": beginning})
-        return FilterValues(**{name: tuple(values) for name, values in values_by_name.items()})
+    def filter_values(self, *, like: str | None = None, filters: Filters = EVERYTHING) -> FilterValues:
+        """Returns the first values of each filter beside `filters`, and the materials whose names are like `like`."""
+        arguments = {"p_limit": MOST_LISTED, "p_material": like, "p_in": self.fixed.beginning, "p_fields": True}
+        values_by_name = call(self.client, "filter_values", arguments | _filters(self.within(filters)))
+        fields = {name: each for name, each in values_by_name.pop("fields").items() if name not in self._fixed_fields}
+        return FilterValues(**{name: tuple(values) for name, values in values_by_name.items()}, fields=fields)
 
     def check_filters(self, filters: Filters) -> None:
         """Raises `Invalid` for a filter whose value no chunk has, with the values that there are.
 
         For calls without a result: a value that some chunk has needs no check.
         """
-        if filters.category is filters.level is filters.material is filters.beginning is None:
+        if replace(filters, type=None, fixed=None) == EVERYTHING:
             return
         listed = self.filter_values(like=filters.material)
-        for name, value, alone, values in (
-            ("category", filters.category, Filters(category=filters.category), listed.categories),
-            ("level", filters.level, Filters(level=filters.level), listed.levels),
-            ("material", filters.material, Filters(material=filters.material), listed.materials),
-            ("folder", filters.folder or None, Filters(folder=filters.folder), listed.folders),
-        ):
-            # There may be more values than are listed. The caller's own folder may be empty.
-            is_own = name == "folder" and value == self.folder
-            if value is None or is_own or value in values or self.concepts(self.within(alone), None, limit=1)[0]:
-                continue
-            raise Invalid(_unknown(name, value, values))
+        for condition in filters.own:
+            if condition.field not in listed.fields:
+                raise _no_field(condition.field, listed)
+            check_known(condition, {"values": listed.fields[condition.field]})
+        for name, values in _lists(listed).items():
+            value = getattr(filters, name)
+            # There may be more values than are listed. The caller's own folder may be empty, and types are known.
+            is_own = name == "type" or (name == "folder" and value == self.fixed.folder)
+            alone = self.within(Filters(**{name: value}))
+            if value and not is_own and value not in values and not self.concepts(alone, None, limit=1)[0]:
+                raise Invalid(_unknown(name, value, values))
+
+    def hint(self, filters: Filters) -> str | None:
+        """Returns with which values of one filter the others find something; None unless there are two or more."""
+        needed = {name: f"{name}={value}" for name in _SINGLE if (value := getattr(filters, name))}
+        needed |= {each.field: str(each) for each in filters.own}
+        places = []
+        for name in needed if len(needed) > 1 else ():
+            conditions = tuple(each for each in filters.own if each.field != name)
+            looser = replace(filters, own=conditions, **({name: None} if name in _SINGLE else {}))
+            listed = self.filter_values(filters=looser)
+            if values := {**listed.fields, **_lists(listed)}.get(name, ()):
+                places.append(f"{name} {', '.join(values[:_HINTED])}")
+        return f"0 for {' and '.join(needed.values())}; found in {'; '.join(places)}" if places else None
+
+
+def _no_field(name: str, listed: FilterValues) -> Invalid:
+    return Invalid(f"'filter' has no field {name!r}. Its fields: {', '.join(listed.fields) or 'none'}")
+
+
+def _lists(listed: FilterValues) -> dict[str, Sequence[str]]:
+    """Returns the values of the filters by their names."""
+    names = {"type": "types", "category": "categories", "level": "levels", "language": "languages"}
+    return {name: getattr(listed, of) for name, of in (names | {"material": "materials", "folder": "folders"}).items()}
 
 
 def _unknown(name: str, value: str, values: Sequence[str]) -> str:
     if not values:
         argument = "in" if name == "folder" else name
         return f"No page has a {name}. Leave {argument!r} out."
-    advice = " list_materials lists the others." if len(values) == _VALUES else ""
+    advice = " list_materials lists the others." if len(values) == MOST_LISTED else ""
     return f"There is no {name} {value!r}. There are: {', '.join(values)}.{advice}"
 
 
@@ -457,13 +483,11 @@ def _slots(question: Question) -> list[dict[str, Any]]:
 
 
 def _filters(filters: Filters) -> dict[str, Any]:
-    return {
-        "p_type": filters.type,
-        "p_category": filters.category,
-        "p_level": filters.level,
-        "p_material": filters.material,
-        "p_in": filters.beginning,
-    }
+    return {"p_filter": filters.stored}
+
+
+def _fixed(filters: Filters) -> dict[str, Any] | None:
+    return filters.fixed.stored if filters.fixed else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -478,5 +502,5 @@ class Lexicon:
         Of synonyms, only those of folders with pages that pass the filters count.
         """
         arguments = {"p_readings": sorted(words.readings), "p_words": dict(words.words), "p_query": canonical(query)}
-        pages = {"p_material": filters.material, "p_in": filters.beginning}
+        pages = {"p_material": filters.material, "p_in": filters.beginning, "p_fixed": _fixed(filters)}
         return LexiconEntries.of(call(self.client, "lexicon_entries", {**arguments, **pages}))

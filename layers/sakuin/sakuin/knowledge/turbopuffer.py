@@ -14,7 +14,7 @@ from typing import Any
 
 from turbopuffer.types import AttributeSchemaParam, Row
 
-from sakuin.errors import NotFound
+from sakuin.errors import Invalid, NotFound
 from sakuin.knowledge.model import Filters, KnowledgeChunk, PageChange, stored_impact
 from sakuin.knowledge.postgres_search import DEPTH, PostgresChunks, Question
 from sakuin.language.impacts import frequency_of
@@ -38,8 +38,10 @@ from sakuin.platform.turbopuffer.documents import (
     terms_schema,
     words_leg,
 )
+from sakuin.retrieval.filters import store_filters, value_tokens
 from sakuin.retrieval.vectors import text_hash
 
+_EXACT = ("type", "category", "level", "language", "material")
 _FILTERED: AttributeSchemaParam = {"type": "string", "filterable": True}
 ATTRIBUTES: dict[str, AttributeSchemaParam] = {
     # As often as in the whole text, weighted and normalized: BM25 without another normalization is then the sum of the
@@ -47,8 +49,9 @@ ATTRIBUTES: dict[str, AttributeSchemaParam] = {
     "terms": terms_schema(TERM_BYTES, k1=1.0, b=0.0),
     # The weights of the same terms, as `columns` has them.
     "impacts": {"type": "string", "filterable": False},
-    **dict.fromkeys(("type", "category", "level", "material"), _FILTERED),
+    **dict.fromkeys(_EXACT, _FILTERED),
     "folders": {"type": "[]string", "filterable": True},
+    "values": {"type": "[]string", "filterable": True},
 }
 # Vectors of one answer of Postgres: 4 MB.
 _PASSAGES_A_REQUEST = 1_000
@@ -191,21 +194,30 @@ class TurbopufferChunks:
         return self.postgres.has_terms(terms, filters)
 
     def _answers(self, question: Question, queries: Mapping[str, Any]) -> Mapping[str, Sequence[Row]]:
-        with suppress(NotFound):
+        stored = question.filters.stored or {}
+        # No row has the attributes yet that came after 1.0.0.
+        with suppress(NotFound, *([Invalid] if {"language", "fields"} & stored.keys() else ())):
             return self.rows.answers(namespace(self.library, question.version.space), queries)
         return dict.fromkeys(queries, ())
 
 
 def row_id(chunk: KnowledgeChunk) -> str:
-    """Returns the name of an explanation's row: a hash of all that is searched of it, but for the model."""
+    """Returns the name of an explanation's row: a hash of all that is searched of it, but for the model.
+
+    Language and fields are its end, so that rows of equal rank keep their order.
+    """
     searched = [chunk.id, chunk.type, chunk.category, chunk.level, chunk.text_hashes, chunk.words.impacts]
-    return text_hash(json.dumps(searched, ensure_ascii=False, sort_keys=True))[:32]
+    name, end = (
+        text_hash(json.dumps(each, ensure_ascii=False, sort_keys=True))
+        for each in (searched, [chunk.language, chunk.fields])
+    )
+    return f"{name[:24]}{end[:8]}"
 
 
 def searched_row(id: str, chunk: KnowledgeChunk, vectors: Sequence[str], generation: int) -> SearchedRow:
     impacts = {sent_term(term): impact for term, impact in sorted(chunk.words.impacts.items())}
     segments = chunk.material.split("/")
-    filters = {"type": chunk.type, "category": chunk.category, "level": chunk.level, "material": chunk.material}
+    filters = {name: getattr(chunk, name) for name in _EXACT} | {"values": value_tokens(chunk.fields)}
     return SearchedRow(
         id,
         generation,
@@ -223,9 +235,10 @@ def _passages(row: tuple[str, KnowledgeChunk]) -> int:
 
 
 def _filters(filters: Filters) -> list[tuple[Any, ...]]:
-    exact = {name: getattr(filters, name) for name in ("type", "category", "level", "material")}
+    exact = {name: getattr(filters, name) for name in _EXACT}
     folder = [("folders", "Contains", filters.folder)] if filters.folder else []
-    return [*((name, "Eq", value) for name, value in exact.items() if value is not None), *folder]
+    lists = [*folder, *store_filters(filters.own), *(_filters(filters.fixed) if filters.fixed else ())]
+    return [*((name, "Eq", value) for name, value in exact.items() if value is not None), *lists]
 
 
 def _of_folder(folder: str, folders: Sequence[str]) -> list[tuple[Any, ...]]:

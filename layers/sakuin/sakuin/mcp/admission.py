@@ -9,6 +9,7 @@ from typing import Any
 from starlette.exceptions import HTTPException
 
 from sakuin.errors import NotFound, SakuinError, Unauthorized, Unavailable
+from sakuin.knowledge.model import EVERYTHING, Filters
 from sakuin.mcp.callers import Caller, EndpointKeys, Users, WrongKeys, is_token
 from sakuin.platform.keys import RecordUse, key_of, matching_hash
 from sakuin.platform.secrets import KeyRing
@@ -34,7 +35,7 @@ def _no_endpoints() -> EndpointKeys:
 class Admission:
     """Admits callers with a key of the library, a key of an endpoint, or an access token if `users` may sign in.
 
-    `folder_of` finds the folder that a key of the library opens, by its hash; `record_use` records the use of a key.
+    `fixed_of` finds the filter that a key of the library fixes, by its hash; `record_use` records the use of a key.
     `allow` counts searches, `allow_public` those of callers without a key; None: nobody searches without a key.
     `set_caller` takes the project and the key of a request before its questions are answered.
     """
@@ -42,7 +43,7 @@ class Admission:
     keys: KeyRing
     endpoint_keys: EndpointKeys = field(default_factory=_no_endpoints)
     users: Users | None = None
-    folder_of: Callable[[str], str] = lambda _key_hash: ""
+    fixed_of: Callable[[str], Filters] = lambda _key_hash: EVERYTHING
     record_use: RecordUse = lambda _key_hash: None
     allow: Allow = lambda _payer, _searches: None
     allow_public: Allow | None = None
@@ -53,13 +54,13 @@ class Admission:
         """Returns the caller without a key. A key is not looked at: it would decide which limit counts."""
         if self.allow_public is None:
             raise NotFound("This deployment has no public library (PublicLibrary)")
-        return Caller(None, "", PUBLIC, PUBLIC, is_public=True)
+        return Caller(None, EVERYTHING, PUBLIC, PUBLIC, is_public=True)
 
     def caller(self, headers: Mapping[str, str], mcp_id: str | None = None) -> Caller:
         """Returns the caller. An unknown endpoint gives the same error as a wrong key: ids cannot be guessed."""
         try:
             user = self._signed_in(headers, mcp_id)
-            principal, endpoint, folder = user or self._key_holder(headers, mcp_id)
+            principal, endpoint, fixed = user or self._key_holder(headers, mcp_id)
         except Unavailable as error:
             logger.warning("a key could not be checked", exc_info=True)
             message = "The keys cannot be checked now. Try again in a moment."
@@ -69,7 +70,7 @@ class Admission:
             raise Unauthorized(message) from error
         # Of an endpoint not its key or itself: a new key or endpoint would start another minute.
         key = "user" if user else endpoint.id if endpoint else principal[:_KEY_DIGITS]
-        return Caller(endpoint, folder, endpoint.project_id if endpoint else principal, key)
+        return Caller(endpoint, fixed, endpoint.project_id if endpoint else principal, key)
 
     def enter(self, caller: Caller, body: bytes | None) -> Caller:
         """Returns the caller, who is counted; an error if the body is too long, which is then None."""
@@ -95,15 +96,15 @@ class Admission:
             # The well-known locations say the same.
             return ""
 
-    def _signed_in(self, headers: Mapping[str, str], mcp_id: str | None) -> tuple[str, Endpoint | None, str] | None:
-        """Returns the user of an access token, the endpoint, and no folder; None without a token."""
+    def _signed_in(self, headers: Mapping[str, str], mcp_id: str | None) -> tuple[str, Endpoint | None, Filters] | None:
+        """Returns the user of an access token, the endpoint, and no filter; None without a token."""
         token = key_of(headers)
         if self.users is None or token is None or not is_token(token):
             return None
-        return *self.users.find(token, mcp_id), ""
+        return *self.users.find(token, mcp_id), EVERYTHING
 
-    def _key_holder(self, headers: Mapping[str, str], mcp_id: str | None) -> tuple[str, Endpoint | None, str]:
-        """Returns the hash of the valid key, and the endpoint or the folder that it opens; else `Unauthorized`."""
+    def _key_holder(self, headers: Mapping[str, str], mcp_id: str | None) -> tuple[str, Endpoint | None, Filters]:
+        """Returns the hash of the valid key, and the endpoint or the filter of the library; else `Unauthorized`."""
         endpoint = None
         if mcp_id is None:
             key_hash = matching_hash(headers, self.keys)
@@ -112,4 +113,4 @@ class Admission:
         if key_hash is None:
             raise Unauthorized
         self.record_use(key_hash)
-        return key_hash, endpoint, "" if endpoint else self.folder_of(key_hash)
+        return key_hash, endpoint, EVERYTHING if endpoint else self.fixed_of(key_hash)

@@ -18,7 +18,7 @@ from sakuin.knowledge.markdown import before_link
 from sakuin.knowledge.names import has_host
 from sakuin.language.unicode_text import visible, with_escapes
 from sakuin.platform.telemetry import Meter
-from sakuin.retrieval.tokens import estimated_tokens
+from sakuin.retrieval.passages import estimated_tokens
 
 Answer = dict[str, Any]
 # Returns an answer, or a part of one, as text.

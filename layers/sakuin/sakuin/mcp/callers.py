@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from sakuin.errors import Forbidden, NotFound, OverLimit, Unauthorized
+from sakuin.knowledge.model import Filters
 from sakuin.platform.keys import hash_of_key, is_key, known_hash
 from sakuin.platform.supabase.sign_in import SignIn
 from sakuin.tables.model import Endpoint
@@ -29,14 +30,14 @@ _MAX_ENTRIES = 1000
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """Who asks: the endpoint, None for the library, of which the `folder` alone is read, if it is not empty.
+    """Who asks: the endpoint, None for the library, of which only what passes the filter `fixed` is there.
 
     `payer` is whose quotas are used: the project of an endpoint, else the hash of the key or the user. `key` names the
     key in counters, without a person. `is_public`: it has no key.
     """
 
     endpoint: Endpoint | None
-    folder: str
+    fixed: Filters
     payer: str
     key: str
     is_public: bool = False

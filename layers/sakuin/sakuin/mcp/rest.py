@@ -48,7 +48,7 @@ def rest_routes(
     def ask_library(
         tools: KnowledgeTools, tool: str, _request: Request, caller: Caller, arguments: dict[str, Any]
     ) -> Answer:
-        return tools.within(caller.folder).answer(tool, arguments)
+        return tools.within(caller.fixed).answer(tool, arguments)
 
     def ask_tool(request: Request, caller: Caller, arguments: dict[str, Any]) -> Answer:
         return search_tools.search(caller.search_endpoint, request.path_params["tool_id"], arguments)

@@ -29,7 +29,7 @@ from sakuin.mcp.answers import (
 )
 from sakuin.mcp.knowledge.schemas import READ_ONLY
 from sakuin.platform.telemetry import NO_METER, Meter, count_search
-from sakuin.tables.entries import MOST_LISTED, FieldType, readable
+from sakuin.retrieval.filters import MOST_LISTED, FieldType, readable
 from sakuin.tables.json_pointer import pointer_hash, relative
 from sakuin.tables.model import SEARCH_INPUT_SCHEMA, BoundTool, Endpoint
 from sakuin.tables.postgres import ToolSearch

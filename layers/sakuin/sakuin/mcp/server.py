@@ -52,7 +52,7 @@ logger = logging.getLogger(__name__)
 
 def knowledge_server(tools: KnowledgeTools, caller: Caller, method: str) -> Server[Any]:
     """Returns the server of the library that answers a method for a caller."""
-    visible = tools.within(caller.folder)
+    visible = tools.within(caller.fixed)
     instructions = visible.instructions() if method in _HANDSHAKES else ""
     names = ("sakuin", "Sakuin")
     # Whoever has no key writes no pages.

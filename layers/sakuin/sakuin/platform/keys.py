@@ -151,8 +151,9 @@ class KeyUse:
 class LibraryKey:
     """A key that the console or the command made. Times are ISO 8601.
 
-    One to search or to push opens `folder` alone, which has no slash at its end and is empty for the whole library; one
-    to read opens a project, as its viewer `member_id`.
+    One to search or to push opens `folder` alone, which has no slash at its end and is empty for the whole library, and
+    to search of that what passes `filter`, values by the names of fields; one to read opens a project, as its viewer
+    `member_id`.
     """
 
     key_hash: str
@@ -163,11 +164,12 @@ class LibraryKey:
     project_id: str | None = None
     member_id: str | None = None
     expires_at: str | None = None
+    filter: Mapping[str, str] | None = None
 
     def shown(self, last_used_on: str | None) -> "DeploymentKey":
         """Returns it as one of the deployment's keys."""
         opens = (self.folder, self.project_id, self.created_at, self.expires_at)
-        return DeploymentKey(self.purpose, self.key_hash, last_used_on, self.name, *opens)
+        return DeploymentKey(self.purpose, self.key_hash, last_used_on, self.name, *opens, self.filter or {})
 
     def has_expired(self, now: datetime) -> bool:
         """Returns whether its time is over."""
@@ -178,8 +180,8 @@ class LibraryKey:
 class DeploymentKey:
     """A key of the secret, `knowledge` or `admin`, without a name, or a `LibraryKey`.
 
-    `hash` is its SHA-256. It opens a `folder` of the library (empty: all of it) or reads a `project`. The day is
-    that of its last use in a year, in UTC.
+    `hash` is its SHA-256. It opens a `folder` of the library (empty: all of it), of that what passes `filter`, or reads
+    a `project`. The day is that of its last use in a year, in UTC.
     """
 
     purpose: Literal["knowledge", "admin"] | KeyPurpose
@@ -190,6 +192,7 @@ class DeploymentKey:
     project: Id | None = None
     created_at: Time | None = None
     expires_at: Time | None = None
+    filter: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,12 +204,13 @@ class LibraryKeys:
 
     def all(self) -> Sequence[LibraryKey]:
         """Returns them, oldest first."""
-        rows = answer(self.client.table("library_key").select("*").order("created_at").order("key_hash"))
-        return [LibraryKey(**row) for row in rows]
+        table = self.client.table("library_key").select("*,library_key_filter(filter)")
+        rows = answer(table.order("created_at").order("key_hash"))
+        return [LibraryKey(**(row.pop("library_key_filter") or {}), **row) for row in rows]
 
     def for_searches(self) -> Sequence[LibraryKey]:
         """Returns the valid keys that search; the function `mcp` may read no others."""
-        return [LibraryKey(**row) for row in call(self.client, "search_keys", {})]
+        return [LibraryKey(**row) for row in call(self.client, "search_keys", {"p_filters": True})]
 
     def create(
         self,
@@ -214,18 +218,22 @@ class LibraryKeys:
         purpose: KeyPurpose = "search",
         *,
         folder: str = "",
+        filter: Mapping[str, str] | None = None,
         project_id: str | None = None,
         expires_at: datetime | None = None,
     ) -> str:
         """Creates a key and returns it. Only its hash is stored. Raises `Conflict` if there are too many."""
         if (purpose == "read") != (project_id is not None):
             raise Invalid("A key has a project to read it, and only then")
+        if filter and purpose != "search":
+            raise Invalid("Only a key to search has a filter")
         if len(self.all()) >= _MOST_KEYS:
             raise Conflict(f"There are {_MOST_KEYS:,} keys. Remove some that are not used, or that have expired")
         key = new_key(purpose)
         until = expires_at and expires_at.isoformat()
         opens = {"p_purpose": purpose, "p_folder": folder, "p_project": project_id, "p_expires_at": until}
-        call(self.client, "create_library_key", {"p_key_hash": hash_of_key(key), "p_name": name, **opens})
+        named = {"p_key_hash": hash_of_key(key), "p_name": name, "p_filter": filter or None}
+        call(self.client, "create_library_key", named | opens)
         self.on_change()
         return key
 
@@ -243,8 +251,8 @@ class StoredKeys:
     clock: Callable[[], float] = time.monotonic
     now: Callable[[], datetime] = lambda: datetime.now(UTC)
     _keys: Mapping[str, LibraryKey] = field(default_factory=dict, init=False)
-    # Also of keys that were removed: one that was accepted a moment before must not open all folders.
-    _folders: dict[str, str] = field(default_factory=dict, init=False)
+    # Also those that were removed: one that was accepted a moment before must not open everything.
+    _named: dict[str, LibraryKey] = field(default_factory=dict, init=False)
     _read_at: float | None = field(default=None, init=False)
 
     def hashes(self, newer: bool) -> Sequence[str]:
@@ -264,7 +272,7 @@ class StoredKeys:
                     raise
                 logger.warning("the keys of the library cannot be read again", exc_info=True)
             self._read_at = now
-            self._folders |= {key.key_hash: key.folder for key in self._keys.values()}
+            self._named |= self._keys
         today = self.now()
         return tuple(key_hash for key_hash, key in self._keys.items() if not key.has_expired(today))
 
@@ -272,9 +280,9 @@ class StoredKeys:
         """Has the next key read them again."""
         self._read_at = None
 
-    def folder(self, key_hash: str) -> str:
-        """Returns the folder of a key that searches; empty for one of the secret."""
-        return self._folders.get(key_hash, "")
+    def named(self, key_hash: str) -> LibraryKey | None:
+        """Returns a key that searches; None for one of the secret."""
+        return self._named.get(key_hash)
 
     def matching(self, headers: Mapping[str, str], purpose: KeyPurpose) -> LibraryKey | None:
         """Returns the valid key for a purpose in the `Authorization` header, else None.

@@ -7,7 +7,8 @@ from typing import Annotated, Any, Literal
 from pydantic import WithJsonSchema
 
 from sakuin.platform.supabase.forms import Day, Id, Time
-from sakuin.tables.entries import NO_ENTRIES, Attributes, EntryRules, FieldType
+from sakuin.retrieval.filters import Attributes, FieldType
+from sakuin.tables.entries import NO_ENTRIES, EntryRules
 
 EventName = Literal[
     "ToolCreated", "ToolUpdated", "ToolDeleted", "TableUpdated", "TableDeleted", "ToolReady", "ToolFailed"

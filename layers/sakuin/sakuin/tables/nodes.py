@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from sakuin.errors import Invalid
 from sakuin.platform.embedding import Vector
-from sakuin.tables.entries import Attributes
+from sakuin.retrieval.filters import Attributes
 from sakuin.tables.json_pointer import pointer_hash
 from sakuin.tables.scan import LargeString, content_hash
 

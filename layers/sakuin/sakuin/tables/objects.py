@@ -6,7 +6,8 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
-from sakuin.tables.entries import NO_ENTRIES, Attributes, EntryRules
+from sakuin.retrieval.filters import Attributes
+from sakuin.tables.entries import NO_ENTRIES, EntryRules
 from sakuin.tables.json_pointer import index_of, is_within, pointer_hash, pointer_of, resolve, tokens
 from sakuin.tables.scan import LargeString, problem_of
 

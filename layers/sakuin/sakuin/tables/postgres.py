@@ -11,9 +11,10 @@ from sakuin.language.model import LexiconEntries, LexiconLookup
 from sakuin.language.notation import canonical
 from sakuin.platform.embedding import Vector
 from sakuin.platform.supabase.client import Client, add_vectors, answer, call
+from sakuin.retrieval.filters import Attributes, Condition
 from sakuin.retrieval.index_version import ANALYZER, TableIndexVersion
 from sakuin.retrieval.ranking import Frequencies
-from sakuin.tables.entries import Attributes, Condition, valid_rules
+from sakuin.tables.entries import valid_rules
 from sakuin.tables.model import BoundTool, Endpoint, FullChunk, SkippedNode
 from sakuin.tables.nodes import (
     Completion,

@@ -12,6 +12,7 @@ from sakuin.language.model import NO_LACK, AnalyzedQuery, Lack
 from sakuin.language.questions.query_analysis import analyze_query, lexicon_lookup
 from sakuin.language.questions.specifics import lack_of, missing_from
 from sakuin.platform.embedding import QuestionEmbedder
+from sakuin.retrieval.filters import Condition, check_known, conditions, found_elsewhere
 from sakuin.retrieval.index_version import TableCut
 from sakuin.retrieval.proximity import COMPARED, ComparedText, ranked_by_texts
 from sakuin.retrieval.ranking import (
@@ -27,7 +28,7 @@ from sakuin.retrieval.ranking import (
 )
 from sakuin.retrieval.vectors import SearchMode, question_vectors
 from sakuin.retrieval.weights import SAMPLE, UNCALIBRATED, Weights
-from sakuin.tables.entries import Condition, check_known, conditions, fixed_conditions, found_elsewhere
+from sakuin.tables.entries import fixed_conditions
 from sakuin.tables.json_pointer import is_within, pointer_hash, relative
 from sakuin.tables.model import BoundTool, FullChunk
 from sakuin.tables.nodes import Found, FoundChunk, namespace

@@ -27,7 +27,7 @@ from sakuin.platform.turbopuffer.documents import (
     terms_schema,
     words_leg,
 )
-from sakuin.tables.entries import Condition, store_filters, value_numbers, value_tokens
+from sakuin.retrieval.filters import Condition, store_filters, value_numbers, value_tokens
 from sakuin.tables.nodes import Found, FoundChunk, PublishedNode, StoredChunkRow
 
 # A batch has fewer nodes, and each write takes a second of its namespace.

@@ -1,15 +1,15 @@
 """The function `mcp`, which answers agents."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import replace
 from functools import cache, lru_cache, partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from mangum import Mangum
 
 from sakuin.explain.ask_mcp import EXPLANATION, answer_event
 from sakuin.explain.explain import Explain, ExplainKnowledge, ExplainTool
-from sakuin.knowledge.model import Place
+from sakuin.knowledge.model import EVERYTHING, Filters
 from sakuin.knowledge.postgres_search import ReadKnowledge
 from sakuin.language.model import LexiconEntries
 from sakuin.language.questions.query_analysis import analyze_query, lexicon_lookup
@@ -42,9 +42,11 @@ from sakuin.wiring.searches import Searches
 if TYPE_CHECKING:
     from sakuin.platform.supabase.tokens import UserTokens
 
-# What the library is: a handshake waits for it, may be a minute old, and is kept for as many folders of keys.
-_PLACES_SECONDS, _PLACES_AGE, _FOLDERS = 2.0, 60.0, 100
+# What the library is: a handshake waits for it, may be a minute old, and is kept for as many filters of keys.
+_PLACES_SECONDS, _PLACES_AGE, _FILTERS = 2.0, 60.0, 100
 _FEEDBACK_SECONDS = 5.0
+
+T = TypeVar("T")
 
 
 def user_tokens(settings: Settings, secret: NamedSecret, client: Client) -> "Callable[[], UserTokens]":
@@ -81,15 +83,15 @@ def record_feedback(clients: Clients) -> RecordFeedback:
     return feedback_recorder(feedback, clients.telemetry.redaction, with_questions=is_recorded)
 
 
-def recent_places(clients: Clients) -> Callable[[str], Sequence[Place]]:
-    """Returns what gives the places of a folder, at most a minute old."""
+def recent_of_callers(clients: Clients, of: Callable[[ReadKnowledge], T]) -> Callable[[Filters], T]:
+    """Returns what gives something of all that passes a fixed filter, at most a minute old."""
     read = ReadKnowledge(clients.short_supabase(_PLACES_SECONDS), clients.settings.base_url)
 
-    @lru_cache(maxsize=_FOLDERS)
-    def of_folder(folder: str) -> Callable[[], Sequence[Place]]:
-        return recent(replace(read, folder=folder).places, seconds=_PLACES_AGE, clock=clients.clock)
+    @lru_cache(maxsize=_FILTERS)
+    def of_caller(fixed: Filters) -> Callable[[], T]:
+        return recent(partial(of, replace(read, fixed=fixed)), seconds=_PLACES_AGE, clock=clients.clock)
 
-    return lambda folder: of_folder(folder)()
+    return lambda fixed: of_caller(fixed)()
 
 
 def load_dictionary(settings: Settings) -> None:
@@ -109,7 +111,8 @@ def knowledge_tools(
         meter,
         clients.settings.offers_chatgpt_tools,
         record,
-        recent_places(clients),
+        recent_of_callers(clients, ReadKnowledge.places),
+        recent_of_callers(clients, ReadKnowledge.filter_values),
         record_feedback(clients),
         clients.settings.feedback_tool,
     )
@@ -121,12 +124,17 @@ def admission_of(
     """Returns what admits callers with a key or an access token."""
     settings, limits, client = clients.settings, clients.settings.limits, clients.supabase
     stored_keys = StoredKeys(LibraryKeys(client).for_searches)
+
+    def fixed_of(key_hash: str) -> Filters:
+        key = stored_keys.named(key_hash)
+        return Filters.of_key(key.folder, key.filter) if key else EVERYTHING
+
     public = RateLimiter(Quotas(client), limits.public_queries_per_minute, clients.clock, "public_queries_per_minute")
     return Admission(
         KeyRing(secret, lambda now: now.knowledge_key_hashes, stored_keys.hashes),
         EndpointKeys(records.endpoint_of_key, WrongKeys(clients.clock)),
         Users(sign_in_of(settings, secret), lambda token: tokens().searcher_of(token), records.endpoint_of_user),
-        stored_keys.folder,
+        fixed_of,
         record_once_a_day(KeyUse(clients.short_supabase(RECORD_SECONDS)).record),
         allow,
         public if settings.public_library else None,

@@ -123,7 +123,8 @@ def shown_again(project_id: UUID, mcp_id: UUID, done: str = "saved") -> Response
 @corrected_in(show_project)
 def create_endpoint(visit: FormOnce, project_id: UUID) -> Response:
     user, tools = visit.user, [name.removeprefix(_TOOL) for name in visit.fields if name.startswith(_TOOL)]
-    made, key = visit.records.create_endpoint(user, str(project_id), name=visit.text("name"), tools=tools)
+    name, fixed = visit.text("name"), visit.filter()
+    made, key = visit.records.create_endpoint(user, str(project_id), name=name, tools=tools, fixed=fixed)
     return show_key(visit, project_id, made, key)
 
 
@@ -147,7 +148,8 @@ def rename_endpoint(visit: Form, project_id: UUID, mcp_id: UUID) -> Response:
 @router.post("/{project_id}/endpoints/{mcp_id}/bind")
 @corrected_in(show_endpoint)
 def bind_tool(visit: Form, project_id: UUID, mcp_id: UUID) -> Response:
-    visit.records.bind(visit.user, str(mcp_id), visit.text("tool"))
+    fixed = visit.filter() if "filter" in visit.fields else None
+    visit.records.bind(visit.user, str(mcp_id), visit.text("tool"), fixed=fixed)
     return shown_again(project_id, mcp_id, "tool_bound")
 
 

@@ -9,6 +9,7 @@ from fastapi.responses import Response
 from sakuin.console.forms import redirect
 from sakuin.console.shell import AdminForm, AdminFormOnce, AdminReader, Visit
 from sakuin.errors import Conflict, Invalid, NotFound
+from sakuin.knowledge.model import Filters
 from sakuin.knowledge.names import folder_name
 from sakuin.mcp.agents import HIDDEN_KEY, LIBRARY_VARIABLE, AgentEndpoint, configurations
 from sakuin.platform.keys import PURPOSES, hash_of_key
@@ -64,10 +65,13 @@ def make_key(visit: AdminFormOnce) -> Response:
         return answer(visit, "wrong_admin_key", 403)
     name, purpose = visit.text("name"), visit.text("purpose") or "search"
     try:
+        filter = visit.filter()
+        Filters.of_key("", filter)
         key = visit.shell.rest.library_keys.create(
             name,
             next(known for known in PURPOSES if known == purpose),
             folder=folder_name(visit.text("folder")),
+            filter=filter,
             project_id=visit.text("project") or None,
             expires_at=_after(visit.text("days")),
         )

@@ -22,13 +22,13 @@ from sakuin.language.tex import plain_tex
 from sakuin.language.unicode_text import visible, with_escapes
 from sakuin.mcp.answers import visible_values
 from sakuin.platform.http_errors import http_error
-from sakuin.retrieval.tokens import estimated_tokens
+from sakuin.retrieval.passages import estimated_tokens
 from sakuin.tables.json_pointer import is_within
 from sakuin.tables.model import Tool
 from sakuin.texts.catalogue import coded
 
 LIBRARY = "library"
-FILTERS = ("type", "category", "level", "material", "in")
+FILTERS = ("type", "category", "level", "language", "material", "in")
 # The chunks that are explained, at least, and those of them that are listed below the answer.
 _EXPLAINED, _BELOW = 20, 5
 _TYPES = ("rule", "method", "definition", "example", "tip")

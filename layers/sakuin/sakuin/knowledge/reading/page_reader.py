@@ -11,7 +11,7 @@ from bs4 import Tag
 
 from sakuin.errors import UnreadablePage
 from sakuin.knowledge.markdown import plain_text
-from sakuin.knowledge.page import DEFAULT_BOX_SELECTORS, Explanation, Page, type_of_anchor
+from sakuin.knowledge.page import DEFAULT_BOX_SELECTORS, RESERVED, Explanation, Page, type_of_anchor
 from sakuin.knowledge.reading.anchors import AnchoredElement, anchored_elements
 from sakuin.knowledge.reading.boxes import names_exercise, unnamed_boxes
 from sakuin.knowledge.reading.decoding import html_text
@@ -31,6 +31,7 @@ from sakuin.knowledge.reading.sections.settings import PageSettings, page_settin
 from sakuin.knowledge.reading.titles import title_of, with_parents
 from sakuin.knowledge.reading.tree import reveal_panels, steps
 from sakuin.language.unicode_text import nfc, one_line
+from sakuin.retrieval.filters import LONGEST_NAME, MOST_FILTERS, MOST_VALUES, value_of
 from sakuin.texts.catalogue import coded
 
 # Typical pages have a dozen. More explanations, or characters, take longer than the time limit of a message.
@@ -64,7 +65,7 @@ def read_page(
     """Returns what an HTML page explains. Raises `UnreadablePage` with the reason if it cannot be read.
 
     `category`, `level` and `prerequisites` (separated by "," or "、") are `<meta name="…" content="…">`. The names
-    `sakuin:category` and so on take precedence.
+    `sakuin:category` and so on take precedence; `sakuin:` and any other name is a field of the page's own.
     """
     text = html_text(html)
     root, tags, ids = parsed(with_ruby_closed(text))
@@ -75,7 +76,7 @@ def read_page(
     page_steps = list(steps(root))
     first = {tag.name: tag for tag in reversed(tags)}
     meta, own = _meta(tags)
-    settings = page_settings(own, root)
+    settings = page_settings({name: texts[0] for name, texts in own.items()}, root)
     authored, places = anchored_elements(page_steps) if many and settings.index != "headings" else ([], frozenset())
     prerequisites = LIST_SEPARATOR.split(meta.get("prerequisites", ""))
     full_title = one_line(first["title"].get_text()) if "title" in first else ""
@@ -125,6 +126,7 @@ def read_page(
         unanchored_headings=() if authored else unanchored_headings(explained, explanations),
         problems=settings.problems,
         words=words,
+        fields=_fields(own),
     )
 
 
@@ -207,15 +209,28 @@ def _without_numbering(explanation: Explanation, counting: frozenset[Number]) ->
     return replace(explanation, title=title, headings=headings)
 
 
-def _meta(tags: Sequence[Tag]) -> tuple[dict[str, str], dict[str, str]]:
-    """Returns meta tags by lower-case name without `sakuin:`, and those with `sakuin:`, which win, alone."""
-    own: dict[str, str] = {}
+def _meta(tags: Sequence[Tag]) -> tuple[dict[str, str], dict[str, list[str]]]:
+    """Returns the first meta tags by lower-case name without `sakuin:`, which win, and all those with `sakuin:`."""
+    own: defaultdict[str, list[str]] = defaultdict(list)
     general: dict[str, str] = {}
     for tag in (tag for tag in tags if tag.name == "meta"):
         name = (attribute(tag, "name") or attribute(tag, "property")).strip().lower()
         if value := one_line(attribute(tag, "content")):
-            (own if name.startswith("sakuin:") else general).setdefault(name.removeprefix("sakuin:"), value)
-    return general | own, own
+            if name.startswith("sakuin:"):
+                own[name.removeprefix("sakuin:")].append(value)
+            else:
+                general.setdefault(name, value)
+    return general | {name: texts[0] for name, texts in own.items()}, own
+
+
+def _fields(own: Mapping[str, Sequence[str]]) -> dict[str, tuple[str, ...]]:
+    """Returns the values of the meta tags that only filters read; a tag may name several, with separators between."""
+    fields = {}
+    for name in [name for name in own if 0 < len(name) <= LONGEST_NAME and name not in RESERVED][:MOST_FILTERS]:
+        texts = [nfc(text.strip()) for value in own[name] for text in LIST_SEPARATOR.split(value)][:MOST_VALUES]
+        if values := tuple(dict.fromkeys(text for text in texts if value_of("list", text) is not None)):
+            fields[nfc(name)] = values
+    return fields
 
 
 def _is_redirect(tag: Tag) -> bool:

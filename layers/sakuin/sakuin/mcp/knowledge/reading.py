@@ -24,7 +24,7 @@ from sakuin.mcp.answers import (
     position_of,
 )
 from sakuin.mcp.knowledge.headings import Heading, PageOutline, outline_of
-from sakuin.retrieval.tokens import estimated_tokens
+from sakuin.retrieval.passages import estimated_tokens
 
 # Characters of a found line, and of each of its neighbours.
 _LINE, _BESIDE = 300, 150
@@ -295,6 +295,8 @@ def list_materials(read: ReadKnowledge, wanted: MaterialArguments) -> Answer:
         read.check_filters(filters)
     values = asdict(read.filter_values())
     del values["materials"]
+    if not values["fields"]:
+        del values["fields"]
     answer: Answer = {"materials": [], "filters": values, "next_cursor": None}
     if wanted.cursor is None:
         library, *folders = map(asdict, read.places(filters))

@@ -28,7 +28,7 @@ from sakuin.mcp.answers import (
 from sakuin.mcp.knowledge.headings import outline_of
 from sakuin.mcp.knowledge.reading import markdown_of
 from sakuin.platform.telemetry import Meter, count_search
-from sakuin.retrieval.tokens import estimated_tokens
+from sakuin.retrieval.passages import estimated_tokens
 
 # Longer items of `learns` are cut in results, so that five results always fit. get_chunk_by_id has them whole.
 _ITEM_LENGTH = 150
@@ -98,6 +98,8 @@ def search_knowledge(library: SearchedLibrary, wanted: SearchArguments) -> Answe
     for name in ("degraded", "uncalibrated"):
         if said := next((said for each in found if (said := getattr(each, name))), None):
             answer[name] = said
+    if not hits and (hint := read.hint(read.within(wanted.filters))):
+        answer["hint"] = hint
     add_link_note(answer, read.base_url, has_links=bool(hits))
     if is_refused and "max_tokens" not in wanted.model_fields_set:
         results = [_nearest(hit) for hit in hits[start:]]

@@ -10,7 +10,7 @@ def as_markdown(name: str, answer: Answer) -> str:
     """Returns the answer of a tool as Markdown: all of it that a reader needs."""
     lines = [
         NOTE,
-        *(answer[each] for each in ("links", "degraded", "uncalibrated", "not_exact") if each in answer),
+        *(answer[each] for each in ("links", "degraded", "uncalibrated", "not_exact", "hint") if each in answer),
         *_WRITE[name](answer),
     ]
     if cursor := answer.get("next_cursor"):
@@ -75,7 +75,8 @@ def _materials(answer: Answer) -> Iterator[str]:
     if about := answer.get("about"):
         for place in (about, *about["folders"]):
             yield f"{place['folder'] or 'This library'}: {place['description'] or ''} {place['pages']} pages"
-    yield from (f"{name}: {', '.join(values)}" for name, values in answer["filters"].items() if values)
+    values = answer["filters"] | answer["filters"].get("fields", {})
+    yield from (f"{name}: {', '.join(each)}" for name, each in values.items() if each and name != "fields")
     for each in answer["materials"]:
         facts = ", ".join(filter(None, (each["category"], each["level"])))
         yield f"- [{each['title']}]({each['url']}) {each['material']}{f' ({facts})' if facts else ''}"

@@ -22,7 +22,7 @@ from sakuin.arguments import (
     schema_of,
 )
 from sakuin.errors import NotFound, SakuinError
-from sakuin.knowledge.model import Place
+from sakuin.knowledge.model import Filters, FilterValues, Place
 from sakuin.knowledge.postgres_search import ReadKnowledge
 from sakuin.knowledge.search import KnowledgeSearches
 from sakuin.mcp.answers import (
@@ -63,9 +63,9 @@ def _count_nothing(_id: str, _question: str, _is_answered: bool) -> None:
 class KnowledgeTools:
     """The tools of the library; `for_chatgpt` adds `search` and `fetch`, which ChatGPT's connectors expect.
 
-    `record_refused` records questions without a good match, or with a weak one. `places` returns what is in the folder
-    of a caller, as `ReadKnowledge.places` does; it may be a minute old. `record_feedback` counts what agents say of
-    answers; `has_feedback_tool` lists the tool for it.
+    `record_refused` records questions without a good match, or with a weak one. `places` and `values` return what is
+    there for a caller, as those of `ReadKnowledge` do; they may be a minute old. `record_feedback` counts what agents
+    say of answers; `has_feedback_tool` lists the tool for it.
     """
 
     searches: KnowledgeSearches
@@ -73,13 +73,14 @@ class KnowledgeTools:
     meter: Meter = NO_METER
     for_chatgpt: bool = False
     record_refused: RecordRefused = record_nothing
-    places: Callable[[str], Sequence[Place]] = lambda _folder: ()
+    places: Callable[[Filters], Sequence[Place]] = lambda _fixed: ()
+    values: Callable[[Filters], FilterValues] | None = None
     record_feedback: RecordFeedback = _count_nothing
     has_feedback_tool: bool = False
 
-    def within(self, folder: str) -> "KnowledgeTools":
-        """Returns the tools of a caller who may read only this folder; the whole library if it is empty."""
-        return replace(self, read=replace(self.read, folder=folder)) if folder else self
+    def within(self, fixed: Filters) -> "KnowledgeTools":
+        """Returns the tools of a caller for whom there is only what passes a filter."""
+        return replace(self, read=replace(self.read, fixed=fixed))
 
     def listed(self) -> list[Tool]:
         """Returns the tools for `tools/list`, always in this order. Those to begin with say what the library is.
@@ -88,11 +89,24 @@ class KnowledgeTools:
         """
         about = "".join(f" This library: {schemas.said_of(own)}" for own in self.known_places()[:1])
         return [
-            tool.shown.model_copy(update={"description": f"{tool.shown.description}{about}"})
+            tool.shown.model_copy(update={"description": f"{tool.shown.description}{about}"} | self._schema(tool.shown))
             if tool.shown.name in _FIRST
             else tool.shown
             for tool in self._tools()
         ]
+
+    def _schema(self, tool: Tool) -> dict[str, Any]:
+        """Returns the schema of a search with the values that its filters accept; without filters that have none."""
+        properties = tool.input_schema["properties"]
+        if "filter" not in properties or self.values is None:
+            return {}
+        try:
+            values = self.values(self.read.fixed)
+        except SakuinError:
+            logger.warning("the tools are listed without the values of filters", exc_info=True)
+            return {}
+        shown = schemas.filters_of(properties, values)
+        return {"input_schema": tool.input_schema | {"properties": shown}}
 
     def instructions(self) -> str:
         """Returns the instructions of the server to the caller."""
@@ -101,7 +115,7 @@ class KnowledgeTools:
     def known_places(self) -> Sequence[Place]:
         """Returns what the caller's folder is, then its described folders; none if the database does not answer."""
         try:
-            return self.places(self.read.folder)
+            return self.places(self.read.fixed)
         except SakuinError:
             logger.warning("the tools are listed without what the library is", exc_info=True)
             return ()

@@ -11,8 +11,8 @@ from sakuin.platform.supabase.client import Client, call
 SchemaState = Literal["current", "older", "newer", "changed", "unknown"]
 
 # The last file of supabase/migrations, and `schema_digest()` after it; `python -m tests.upgrade write` writes both.
-NEWEST_MIGRATION = "20261129235000"
-DIGEST = "fed17317fa525f82b88e649ac851f097"
+NEWEST_MIGRATION = "20261130090000"
+DIGEST = "ec0fcaabcc6d4fc9edf9daddff8c9308"
 
 ADVICE: Mapping[SchemaState, str] = {
     "older": "Apply the migrations: docs/how-to/upgrade.md.",

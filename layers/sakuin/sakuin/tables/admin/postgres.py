@@ -8,8 +8,9 @@ from sakuin.errors import Invalid
 from sakuin.language.synonyms import Group, stored_groups
 from sakuin.platform.keys import hash_of_key, new_key
 from sakuin.platform.supabase.client import Client, call
+from sakuin.retrieval.filters import fixed_filter, readable
 from sakuin.retrieval.index_version import ANALYZER
-from sakuin.tables.entries import NO_ENTRIES, EntryRules, fixed_filter, readable, valid_rules
+from sakuin.tables.entries import NO_ENTRIES, EntryRules, valid_rules
 from sakuin.tables.model import (
     Binding,
     McpEndpoint,
@@ -213,7 +214,11 @@ class ProjectRecords:
         `fixed` is the filter of each Tool. Raises `Conflict` if two of the Tools have the same name.
         """
         key = new_key()
-        filters = {tool_id: self._fixed_filter(user, tool_id, fixed) for tool_id in tools if fixed}
+        filters: dict[str, Mapping[str, Any]] = {}
+        if fixed:
+            tables = {table.id: table for table in self.tables(user, project_id)}
+            of_project = [tool for tool in self.tools(user, project_id) if tool.id in tools]
+            filters = {tool.id: _fixed_filter(tool, tables[tool.table_id], fixed) for tool in of_project}
         arguments = {"p_project": project_id, "p_name": name, "p_key_hash": hash_of_key(key), "p_filters": filters}
         made = self._call(user, "create_mcp", **arguments, p_tools=list(dict.fromkeys(tools)))
         return self._endpoint(user, made), key
@@ -241,7 +246,8 @@ class ProjectRecords:
         None: the one it has.
         """
         if fixed:
-            fixed = self._fixed_filter(user, tool_id, fixed)
+            tool = self.tool(user, tool_id)
+            fixed = _fixed_filter(tool, self.table(user, tool.table_id), fixed)
         arguments = {"p_mcp": mcp_id, "p_tool": tool_id, "p_status": status, "p_filter": fixed}
         return self._endpoint(user, self._call(user, "bind_tool", **arguments))
 
@@ -264,14 +270,6 @@ class ProjectRecords:
     def delete_endpoint(self, user: User | None, mcp_id: str) -> None:
         self._call(user, "delete_mcp", p_mcp=mcp_id)
 
-    def _fixed_filter(self, user: User | None, tool_id: str, fixed: Mapping[str, Any]) -> Mapping[str, Any]:
-        tool = self.tool(user, tool_id)
-        try:
-            rules = self.table(user, tool.table_id).entries or NO_ENTRIES
-            return fixed_filter(rules.filter, fixed)
-        except Invalid as error:
-            raise Invalid(f"{tool.name}: {error}") from error
-
     def _table(self, user: User | None, row: dict[str, Any]) -> Table:
         """Returns a Table; reads what its entries are if the answer to a change has not said it."""
         if "entries" not in row:
@@ -291,6 +289,13 @@ class ProjectRecords:
             if isinstance(value, str) and name != "p_data" and (problem := problem_of(value)):
                 raise Invalid(coded("record.unstorable", name=name.removeprefix("p_"), problem=problem))
         return call(self.client, function, arguments, user_id=user.id if user else None)
+
+
+def _fixed_filter(tool: Tool, table: Table, fixed: Mapping[str, Any]) -> Mapping[str, Any]:
+    try:
+        return fixed_filter((table.entries or NO_ENTRIES).filter, fixed)
+    except Invalid as error:
+        raise Invalid(f"{tool.name}: {error}") from error
 
 
 def _rules(stored: Any) -> EntryRules | None:

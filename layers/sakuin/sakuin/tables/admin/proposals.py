@@ -13,11 +13,12 @@ from sakuin.language.impacts import impacts_in_chunk
 from sakuin.language.model import Slot
 from sakuin.language.unicode_text import folded
 from sakuin.platform.openai.models import model_facts
+from sakuin.retrieval.filters import MOST_FILTERS, MOST_LISTED, FieldType, value_of
 from sakuin.retrieval.index_version import TableCut
+from sakuin.retrieval.passages import estimated_tokens
 from sakuin.retrieval.ranking import Candidate, Frequencies, word_matches
-from sakuin.retrieval.tokens import estimated_tokens
 from sakuin.tables.chunking import chunks
-from sakuin.tables.entries import MOST_FILTERS, MOST_LISTED, EntryRules, FieldType, value_of
+from sakuin.tables.entries import EntryRules
 from sakuin.tables.json_pointer import escaped, resolve, tokens
 from sakuin.tables.objects import titles_around
 from sakuin.tables.scan import LargeString, large_strings

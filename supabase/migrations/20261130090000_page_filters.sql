@@ -1,0 +1,798 @@
+-- Filters of pages: the page's own fields, and filters that a key fixes.
+set search_path = public, extensions;
+
+-- All locks at once, and each within 200 ms (20261129200000_entries.sql).
+do $$
+begin
+  for attempt in 1..100 loop
+    begin
+      perform set_config('lock_timeout', '200ms', true);
+      lock table public.knowledge_chunks, public.library_key in access exclusive mode;
+      perform set_config('lock_timeout', '0', true);
+      return;
+    exception when lock_not_available then
+      perform pg_sleep(.1 * random());
+    end;
+  end loop;
+  raise lock_not_available using message = 'Searches keep the tables locked. Apply this migration again';
+end $$;
+
+alter table public.knowledge_chunks add column fields jsonb;
+create index knowledge_chunks_fields on public.knowledge_chunks using gin (fields jsonb_path_ops) where fields is not null;
+create table public.library_key_filter (
+  key_hash text collate "C" primary key references public.library_key on delete cascade,
+  filter jsonb not null check (jsonb_typeof(filter) = 'object' and filter <> '{}')
+);
+create type public.page_filter as (
+  type text[], category text[], level text[], language text[], folder text[], material text, fields jsonpath);
+
+drop function public.similar_words(text);
+drop function public.lexicon_entries(text[], jsonb, text, text, text);
+drop function public.passes(public.knowledge_chunks, text, text, text, text, text);
+drop function public.vector_in_language(text, integer, extensions.halfvec, text);
+drop function public.sampled_cosines(extensions.halfvec, text, integer);
+drop function public.nearest_chunks(extensions.halfvec, text, integer, text, bigint, boolean, text, text, text, text, text);
+drop function public.nearest_by_language(extensions.halfvec, text, integer, integer, json, bigint, boolean, text, text, text, text, text);
+drop function public.question_terms(jsonb, text[], bigint, integer);
+drop function public.matching_chunks(jsonb, public.posting_hits, text[], integer[], integer, bigint, text, text, text, text, text);
+drop function public.with_illustrated(text[], text, text, text, text, text, text);
+drop function public.candidates_of(text[], text[], jsonb, public.posting_hits, extensions.halfvec, text, text, text, text, text, text, text);
+drop function public.search_candidates(text, jsonb, text, integer, integer, integer, text, text, text, text, text, text, text[]);
+drop function public.stored_candidates(text[], text[], text, integer, text, text, text, text, text, text);
+drop function public.has_terms(jsonb, text, text, text, text, text);
+drop function public.list_concepts(integer, text, integer, text, text, text, text, text);
+drop function public.list_materials(integer, text, text);
+drop function public.filter_values(integer, text, text);
+drop function public.read_chunks(text[], boolean);
+drop function public.read_page(text, integer, integer, integer, boolean);
+drop function public.find_text(text, integer, float8, text, text, text, integer);
+drop function public.search_keys();
+drop function public.create_library_key(text, text, text, text, uuid, timestamptz);
+drop function public.library_places(integer, text);
+
+-- Makes p_chunks the searchable chunks of a material: deletes missing ones, and writes new and changed ones. A chunk of
+-- which only the words changed keeps its row, its vectors and its generation. One whose place on the page, fingerprint or
+-- passages alone changed is the same to readers.
+create or replace function public.replace_chunks(
+  p_material text, p_chunks jsonb, p_fingerprint text, p_generation bigint
+) returns void language plpgsql as $$
+begin
+  perform remove_texts(p_material, p_chunks, p_fingerprint, p_generation);
+  with old as materialized (
+    select k.* from knowledge_chunks k where k.material = p_material
+  ), gone as (
+    delete from knowledge_chunks k
+    where k.material = p_material
+      and not exists (select from jsonb_array_elements(p_chunks) c where c->>'id' = k.id)
+    returning k.id
+  ), written as (
+    insert into knowledge_chunks as k
+    select r.* from jsonb_array_elements(p_chunks) c cross join jsonb_populate_record(null::knowledge_chunks,
+      c || jsonb_build_object('material', p_material, 'fingerprint', p_fingerprint, 'generation', p_generation)) r
+    on conflict (id) do update set
+      title = excluded.title, content = excluded.content, learns = excluded.learns,
+      learns_source = excluded.learns_source, learns_given = excluded.learns_given,
+      learns_key = excluded.learns_key, type = excluded.type,
+      category = excluded.category, level = excluded.level, page_title = excluded.page_title,
+      section = excluded.section, language = excluded.language, prerequisites = excluded.prerequisites,
+      position = excluded.position, content_hash = excluded.content_hash, text_hashes = excluded.text_hashes,
+      illustrates = excluded.illustrates, fields = excluded.fields, fingerprint = excluded.fingerprint, generation = excluded.generation
+    where to_jsonb(k) - 'generation' <> to_jsonb(excluded) - 'generation'
+    returning k.*
+  )
+  update material m set changed_at = now()
+  where m.material = p_material and (exists (select from gone) or exists (
+    select from written w left join old o using (id)
+    where (o.title, o.content, o.learns, o.type, o.category, o.level, o.page_title, o.section, o.language,
+           o.prerequisites, o.illustrates)
+      is distinct from (w.title, w.content, w.learns, w.type, w.category, w.level, w.page_title, w.section, w.language,
+                        w.prerequisites, w.illustrates)));
+
+  perform add_texts(p_chunks, p_fingerprint);
+  update stored_row r set id = c->>'id' from jsonb_array_elements(p_chunks) c where r.row_id = c->>'row_id' and r.id is null;
+  perform replace_words(p_material, p_chunks);
+end $$;
+
+-- In how many chunks a term is, of p_passing (numbers; null: all, also those whose words are not current).
+create function public.chunks_with(p_term text, p_passing integer[]) returns bigint language sql stable as $$
+  select case when p_passing is null then (select coalesce(sum(p.n), 0) from posting p where p.term = p_term)
+    else (select count(*) from posting p cross join unnest(p.chunks) as h(number)
+          where p.term = p_term and h.number in (select unnest(p_passing))) end
+$$;
+
+-- The words of a similar sound that p_passing has, best first. Only readings that begin or end with the same two kana are
+-- compared: errors at both ends are not found.
+create function public.similar_words(p_reading text, p_passing integer[]) returns jsonb
+language sql stable set jit = off set enable_seqscan = off as $$
+  with asked as materialized (
+    select sound_of(p_reading) as sound, length(sound_of(p_reading)) as width, typo_limit(p_reading) as typos
+  ), around as (
+    select r.* from asked a, reading r
+    where left(r.sound, 2) = left(a.sound, 2) and length(r.sound) between a.width - a.typos and a.width + a.typos
+    union
+    select r.* from asked a, reading r
+    where right(r.sound, 2) = right(a.sound, 2) and length(r.sound) between a.width - a.typos and a.width + a.typos
+  ), measured as materialized (
+    -- The function is slow: most sounds are too far for it.
+    select r.written, r.term, r.typos, typo_distance(r.sound, r.asked) as distance
+    from (select r.*, a.typos, a.sound as asked from around r, asked a
+          where levenshtein_less_equal(r.sound, a.sound, 2) <= 2 offset 0) r
+  ), found as (
+    select w.written, min(w.distance) as distance, max(w.n) as n
+    from (select m.written, m.distance, chunks_with(m.term, p_passing) as n from measured m where m.distance <= m.typos) w
+    where w.n > 0 group by w.written
+  )
+  select to_jsonb((array_agg(f.written order by f.distance, f.n desc, f.written))[:5]) from found f
+$$;
+
+-- The filter in the arguments of version 1.0.0; null if there is none.
+create function public.filter_of(p_type text, p_category text, p_level text, p_material text, p_in text)
+returns public.page_filter language sql immutable as $$
+  select row(f.*)::page_filter from (
+    select nullif(array[p_type], '{null}'), nullif(array[p_category], '{null}'), nullif(array[p_level], '{null}'),
+      null::text[], nullif(array[p_in], '{null}'), p_material, null::jsonpath) f
+  where coalesce(p_type, p_category, p_level, p_material, p_in) is not null
+$$;
+
+-- Whether a chunk passes a filter. Only the canary, which names its page, finds that page.
+create function public.passes(k public.knowledge_chunks, f public.page_filter) returns boolean language sql immutable
+-- Bound to its tables when it is created, so that it needs no search_path and is a part of the query that calls it.
+return (f.type is null or k.type = any (f.type)) and (f.category is null or k.category = any (f.category))
+  and (f.level is null or k.level = any (f.level)) and (f.language is null or k.language = any (f.language))
+  and (f.material is null or k.material = f.material) and (f.folder is null or k.material ^@ any (f.folder))
+  and (f.fields is null or k.fields @@ f.fields) and (f.material is not null or not starts_with(k.material, '_sakuin/'));
+
+-- The numbers of the chunks that pass; null without a filter.
+create function public.passing_chunks(p_filter public.page_filter) returns integer[]
+language plpgsql stable set plan_cache_mode = force_custom_plan as $$
+begin
+  if p_filter is null then return null; end if;
+  return array(
+    select w.number from knowledge_chunks k join chunk_words w on w.id = k.id and w.is_current where passes(k, p_filter));
+end $$;
+
+-- The same p_sample passages for every question: hashes order texts at random. With p_fixed of chunks that pass it.
+create function public.sample_of(p_space text, p_sample integer, p_fixed public.page_filter)
+returns setof public.embedded_text language plpgsql stable as $$
+begin
+  if p_fixed is null then
+    return query select e.* from embedded_text e where e.space = p_space order by e.text_hash, e.id limit p_sample;
+  else
+    return query select e.* from knowledge_chunks k join embedded_text e on e.id = k.id and e.space = p_space
+      where passes(k, p_fixed) order by e.text_hash, e.id limit p_sample;
+  end if;
+end $$;
+
+-- What is known of a question's words, in one round trip:
+--   written   for each of p_readings, its spellings in the index
+--   known     those of p_words ({word or term: reading, or empty}) that the index has
+--   near      for each other word of p_words, words of a similar reading
+--   synonyms  the groups with a phrase that occurs in p_query: [{folder, phrases}]; with p_material those for that page,
+--             with p_in those for pages whose names begin with it
+--   live      the id of the live index version; null before the first
+-- With p_fixed as if there were no other chunks.
+create function public.lexicon_entries(
+  p_readings text[], p_words jsonb, p_query text, p_material text default null, p_in text default null,
+  p_fixed public.page_filter default null
+) returns jsonb
+language plpgsql stable set jit = off set enable_seqscan = off
+-- Planning takes longer than the statement.
+set plan_cache_mode = force_generic_plan as $$
+declare
+  passing constant integer[] := passing_chunks(p_fixed);
+  known constant text[] := array(
+    select e.key from jsonb_each_text(p_words) e
+    where chunks_with(e.key, passing) > 0
+      or exists (select from reading r where r.reading = coalesce(nullif(e.value, ''), e.key) and r.written = e.key
+                 and chunks_with(r.term, passing) > 0));
+begin
+  return jsonb_build_object(
+    'live', (select v.fingerprint from index_version v where v.live),
+    'known', to_jsonb(known),
+    'written', (
+      select coalesce(jsonb_object_agg(w.reading, to_jsonb(w.forms[:5])), '{}') from (
+        select c.reading, array_agg(c.written order by c.n desc, c.written) as forms from (
+          select r.reading, r.written, chunks_with(r.term, passing) as n from reading r where r.reading = any (p_readings)) c
+        where c.n > 0 group by c.reading) w),
+    'near', (
+      select coalesce(jsonb_object_agg(w.word, w.forms), '{}') from (
+        select u.word, similar_words(u.reading, passing) as forms from (
+          select e.key as word, e.value as reading from jsonb_each_text(p_words) e
+          where length(e.value) between 4 and 40 and e.key <> all (known)
+            and not exists (select from reading r where r.reading = e.value and chunks_with(r.term, passing) > 0)
+          order by e.key collate "C" limit 8) u) w
+      where w.forms is not null),
+    'synonyms', (
+      select coalesce(jsonb_agg(jsonb_build_object('folder', s.folder, 'phrases', g.value->'phrases')), '[]')
+      from site_synonyms s cross join lateral jsonb_array_elements(s.groups) as g(value)
+      where (p_material is null or starts_with(p_material, s.folder))
+        and (p_in is null or starts_with(p_in, s.folder) or starts_with(s.folder, p_in))
+        and (p_fixed is null or exists (
+          select from knowledge_chunks k where starts_with(k.material, s.folder) and passes(k, p_fixed)))
+        and exists (select from jsonb_array_elements_text(g.value->'plain') as p(phrase)
+                    where strpos(p_query, p.phrase) > 0)));
+end $$;
+
+-- The vector of a question as it would be in a language of p_sample passages: moved by the difference between the mean of
+-- that language and that of the nearest one. Null if it is the nearest.
+create function public.vector_in_language(
+  p_space text, p_sample integer, p_fixed public.page_filter, p_vector extensions.halfvec, p_language text
+) returns extensions.halfvec language sql stable set enable_seqscan = off as $$
+  with means as materialized (
+    select base_language(k.language) as language, avg(v.embedding) as mean, avg(v.embedding <=> p_vector) as distance
+    from sample_of(p_space, p_sample, p_fixed) e
+    join knowledge_vector v using (space, text_hash) join knowledge_chunks k using (id)
+    where k.language is not null group by 1
+  ), nearest as (select m.language, m.mean from means m order by m.distance, m.language limit 1)
+  select p_vector + m.mean - n.mean from means m, nearest n where m.language = p_language and n.language <> p_language
+$$;
+
+-- [[language, cosine]] of a question and p_sample passages, which are the same for every question.
+create function public.sampled_cosines(
+  p_vector extensions.halfvec, p_space text, p_sample integer, p_fixed public.page_filter
+) returns json language plpgsql stable as $$
+declare
+  -- The first and the last language of an index: most libraries have one, and need not look at each text of the sample.
+  is_mixed constant boolean := (
+    select split_part(min(k.language), '-', 1) <> split_part(max(k.language), '-', 1) from knowledge_chunks k
+    where p_fixed is null or passes(k, p_fixed));
+begin
+  return (
+    select coalesce(json_agg(json_build_array(k.language, 1 - (v.embedding <=> p_vector))), '[]')
+    from sample_of(p_space, p_sample, p_fixed) e
+    cross join lateral (select v.* from knowledge_vector v where v.space = e.space and v.text_hash = e.text_hash offset 0) v
+    left join lateral (select c.language from knowledge_chunks c where is_mixed and c.id = e.id offset 0) k on true);
+end $$;
+
+-- The p_depth chunks with the passages nearest to p_vector that pass the filters, of a language or (null) of all. With
+-- p_is_narrow, so few pass that comparing all of them is faster than searching the graph.
+create function public.nearest_chunks(
+  p_vector extensions.halfvec, p_space text, p_depth integer, p_language text, p_total bigint, p_is_narrow boolean,
+  p_filter public.page_filter
+) returns text[] language plpgsql stable as $$
+declare
+  is_filtered constant boolean := not p_filter is null or p_language is not null;
+  ids text[] := '{}';
+  passages bigint := 0;
+begin
+  if not p_is_narrow then
+    -- The scan of the graph continues until enough chunks pass the filters; for a language it is one walk.
+    perform set_config('hnsw.iterative_scan', case when p_language is null then 'strict_order' else 'off' end, true);
+    -- The graph returns chunks in order. Without this the planner reads and sorts all of them.
+    perform set_config('enable_sort', 'off', true);
+    with near as materialized (
+      select t.id from knowledge_vector v
+      -- None for a text that no chunk has.
+      cross join lateral (
+        select e.id from embedded_text e
+        where e.space = v.space and e.text_hash = v.text_hash
+          and (not is_filtered or exists (
+            select from knowledge_chunks k where k.id = e.id and passes(k, p_filter)
+              and (p_language is null or base_language(k.language) = p_language))) offset 0) t
+      where v.space = p_space and not starts_with(v.space, 'turbopuffer-')
+      order by v.embedding <=> p_vector limit 2 * p_depth
+    ), numbered as (select n.id, row_number() over () as place from near n)
+    select array(select n.id from numbered n group by n.id order by min(n.place) limit p_depth),
+           (select count(*) from numbered) into ids, passages;
+    perform set_config('enable_sort', 'on', true);
+  end if;
+  if passages < 2 * p_depth and cardinality(ids) < least(p_depth, p_total) and (p_is_narrow or p_language is null) then
+    -- Compare every row that passes the filters.
+    ids := array(
+      select k.id from knowledge_chunks k join embedded_text e on e.id = k.id and e.space = p_space
+      join knowledge_vector v on v.space = e.space and v.text_hash = e.text_hash
+      where passes(k, p_filter)
+        and (p_language is null or base_language(k.language) = p_language)
+      group by k.id order by min(v.embedding <=> p_vector), k.id limit p_depth);
+  end if;
+  return ids;
+end $$;
+
+-- The p_depth nearest chunks, then for each language of the sample that has less than half of its share of these the chunks
+-- that are nearest in it, since other languages have lower cosines.
+create function public.nearest_by_language(
+  p_vector extensions.halfvec, p_space text, p_depth integer, p_sample integer, p_cosines json, p_total bigint,
+  p_is_narrow boolean, p_filter public.page_filter, p_fixed public.page_filter
+) returns text[] language plpgsql stable as $$
+declare
+  languages constant text[] := array(
+    select distinct base_language((c->>0) collate "C") from json_array_elements(p_cosines) c where c->>0 is not null order by 1);
+  share constant integer := p_depth / greatest(cardinality(languages), 1);
+  nearest text[] := nearest_chunks(p_vector, p_space, p_depth, null, p_total, p_is_narrow, p_filter);
+  of_language text;
+  vector halfvec(1536);
+begin
+  if cardinality(languages) < 2 then return nearest; end if;
+  foreach of_language in array languages loop
+    continue when share <= 2 * (
+      select count(*) from knowledge_chunks k where k.id = any (nearest) and base_language(k.language) = of_language);
+    vector := vector_in_language(p_space, p_sample, p_fixed, p_vector, of_language);
+    continue when vector is null;
+    nearest := nearest || nearest_chunks(vector, p_space, share, of_language, p_total, p_is_narrow, p_filter);
+  end loop;
+  return nearest;
+end $$;
+
+-- The terms of a question: [{term, n, gain, slot, is_plain, folders, is_everywhere, is_read}].
+--   n, gain        the number of chunks with it, and its idf
+--   is_plain       it is the only term of its slot
+--   folders        those that the slot belongs to, of p_folders; is_everywhere: it belongs to all
+--   is_read        its postings are read: all those of the rarest slot of a folder, and of the next rarest while the total stays
+--                  within p_posting_budget chunks
+create function public.question_terms(
+  p_slots jsonb, p_folders text[], p_total bigint, p_posting_budget integer, p_passing integer[]
+) returns jsonb language plpgsql stable as $$
+begin
+  return (
+  with question as materialized (
+    select s.slot, s.value->'folders' as folders, t.term collate "C" as term
+    from jsonb_array_elements(p_slots) with ordinality as s(value, slot)
+    cross join lateral jsonb_array_elements_text(s.value->'terms') as t(term)
+  ), counted as materialized (
+    select t.term, least(p_total, chunks_with(t.term, p_passing))::float8 as n from (select distinct s.term from question s) t
+  ), sizes as materialized (
+    select s.slot, s.folders, count(*) = 1 as is_plain, sum(c.n) as n
+    from question s join counted c using (term) group by s.slot, s.folders
+  ), reached as (
+    select z.slot, f.folder, sum(z.n) over rarest as n, bool_or(z.n > 0) over earlier as is_later
+    from sizes z
+    join unnest(p_folders) as f(folder) on z.folders is null or z.folders ? f.folder
+    window rarest as (partition by f.folder order by z.n, z.slot rows unbounded preceding),
+           earlier as (partition by f.folder order by z.n, z.slot rows between unbounded preceding and 1 preceding)
+  ), slots as materialized (
+    select r.slot, array_agg(r.folder) as folders, count(*) = cardinality(p_folders) as is_everywhere
+    from reached r where r.n <= p_posting_budget or not coalesce(r.is_later, false) group by r.slot
+  )
+  select coalesce(jsonb_agg(jsonb_build_object(
+    'term', s.term, 'n', c.n, 'gain', ln(1 + (p_total - c.n + 0.5) / (c.n + 0.5)), 'slot', s.slot, 'is_plain', z.is_plain,
+    'folders', r.folders, 'is_everywhere', r.is_everywhere, 'is_read', r.slot is not null)), '[]')
+  from question s join counted c using (term) join sizes z using (slot) left join slots r using (slot));
+end $$;
+
+-- The p_depth chunks that pass the filters with the greatest sums over the slots of the greatest idf * impact of a slot's
+-- terms, of p_passing (numbers; null: all). p_most: so many may have to be looked at; null: all.
+create function public.matching_chunks(
+  p_terms jsonb, p_hits public.posting_hits, p_folders text[], p_passing integer[], p_depth integer, p_most bigint,
+  p_filter public.page_filter
+) returns text[] language plpgsql stable
+-- Sums in one order, so that the same evidence gives the same order each time.
+set enable_sort = off as $$
+declare
+  gains constant float8[] := array(select (t->>'gain')::float8 from jsonb_array_elements(p_terms) t);
+  slots constant bigint[] := array(select (t->>'slot')::bigint from jsonb_array_elements(p_terms) t);
+  plain constant boolean[] := array(select (t->>'is_plain')::boolean from jsonb_array_elements(p_terms) t);
+  everywhere constant boolean[] := array(select (t->>'is_everywhere')::boolean from jsonb_array_elements(p_terms) t);
+begin
+  return array(
+    with hits as not materialized (
+      select h.* from unnest(p_hits.chunks, p_hits.places, p_hits.impacts) as h(chunk, place, impact)
+      where (p_passing is null or h.chunk in (select unnest(p_passing)))
+        -- Of folders that begin the name of a page, the last one is the deepest.
+        and (everywhere[h.place] or p_terms->(h.place - 1)->'folders' ? (
+          select max(f.folder collate "C") from chunk_words w, unnest(p_folders) as f(folder)
+          where w.number = h.chunk and starts_with(w.material, f.folder)))
+    ), scored as (
+      select v.chunk, sum(v.value) as score
+      from (select h.chunk, gains[h.place] * h.impact as value from hits h where plain[h.place]
+            union all
+            select h.chunk, max(gains[h.place] * h.impact) from hits h
+            where false = any (plain) and not plain[h.place] group by h.chunk, slots[h.place]) v
+      group by v.chunk
+    )
+    -- One by one in this order, until enough have passed the filters.
+    select k.id
+    from (select * from scored order by score desc, chunk limit p_most) s
+    cross join lateral (
+      select k.id from knowledge_chunks k
+      where k.id = (select w.id from chunk_words w where w.number = s.chunk and w.is_current)
+        and passes(k, p_filter)
+      offset 0) k
+    order by s.score desc, s.chunk limit p_depth);
+end $$;
+
+-- The chunks p_found, then, of those that pass the filters, the concepts that a found example illustrates, so that the example
+-- can rank below them, and p_expected, which is not found.
+create function public.with_illustrated(
+  p_found text[], p_expected text, p_filter public.page_filter
+) returns table (id text, is_found boolean, type text, material text, illustrates text[], language text)
+language plpgsql stable rows 200 as $$
+begin
+  return query
+  with found as materialized (
+    -- One by one by primary key: the planner cannot know how few they are.
+    select k.* from unnest(p_found) as f(id)
+    cross join lateral (select c.* from knowledge_chunks c where c.id = f.id offset 0) k
+  ), other as (
+    select e.id, bool_or(e.is_found) as is_found from (
+      select f.material || '#' || i.anchor as id, true as is_found from found f, unnest(f.illustrates) as i(anchor)
+      where f.type = 'example' and p_filter.type is null
+      union all select p_expected, false where p_expected is not null) e
+    where e.id not in (select f.id from found f) group by e.id
+  )
+  select f.id, true, f.type, f.material, f.illustrates, f.language from found f
+  union all
+  select k.id, o.is_found, k.type, k.material, k.illustrates, k.language
+  from other o cross join lateral (
+    select c.* from knowledge_chunks c where c.id = o.id and passes(c, p_filter) offset 0) k;
+end $$;
+
+-- The candidates of search_candidates, of which these are the nearest and the matching, best first.
+create function public.candidates_of(
+  p_nearest text[], p_matching text[], p_terms jsonb, p_hits public.posting_hits, p_vector extensions.halfvec, p_space text,
+  p_expected text, p_filter public.page_filter
+) returns json language plpgsql stable as $$
+declare
+  found constant text[] := array(select distinct f from unnest(p_nearest || p_matching) f);
+begin
+  return (
+  with candidate as materialized (
+    select * from with_illustrated(found, p_expected, p_filter)
+  ), matched as materialized (
+    select impacts_in(array(select c.id from candidate c), p_terms, p_hits) as impacts
+  )
+  select coalesce(json_agg(json_build_object(
+    'id', c.id, 'type', c.type, 'language', c.language, 'is_found', c.is_found,
+    'nearest_rank', array_position(p_nearest, c.id), 'matching_rank', array_position(p_matching, c.id),
+    'illustrates', (select coalesce(json_agg(c.material || '#' || i), '[]') from unnest(c.illustrates) i),
+    'impacts', coalesce(m.impacts->c.id, '{}'),
+    'cosine', (select 1 - min(v.embedding <=> p_vector) from embedded_text e
+               join knowledge_vector v using (space, text_hash) where e.id = c.id and e.space = p_space))), '[]')
+  from candidate c, matched m
+  -- Without filters nothing above asks where a page is.
+  where p_filter.material is not null or not starts_with(c.material, '_sakuin/'));
+end $$;
+
+-- The candidates of a question, with the evidence for each. sakuin/retrieval/ranking.py ranks them.
+--
+-- A question is a list of slots, each with the terms that express it: [{"terms"}].
+-- p_folders are the folders with slots of their own, and "" for all other pages. A chunk is searched by the slots of the
+-- deepest folder that its page is in: those that name it in `folders`, and those without. Only chunks that
+-- pass p_filter are found; version 1.0.0 sends it as the five arguments before it. With p_fixed, which is a part of it, what
+-- is counted and sampled is as if there were no other chunks.
+-- Returns an object:
+--   total        the number of chunks of the index
+--   frequency    {term: the number of chunks with it}; without p_fixed it counts words that are not current, too
+--   cosines      sampled_cosines
+--   candidates   [{id, type, language, illustrates, cosine, nearest_rank, matching_rank, impacts, is_found}]
+--
+-- The candidates are the p_depth chunks with the nearest passages, their share of these for each language of the sample, since
+-- other languages have lower cosines, the p_depth chunks with the best words, and with_illustrated.
+create function public.search_candidates(
+  p_embedding text, p_slots jsonb, p_space text, p_depth integer, p_sample integer,
+  p_posting_budget integer, p_expected text default null, p_type text default null, p_category text default null,
+  p_level text default null, p_material text default null, p_in text default null, p_folders text[] default '{""}',
+  p_filter public.page_filter default null, p_fixed public.page_filter default null
+) returns json language plpgsql stable set jit = off set max_parallel_workers_per_gather = 0
+set enable_mergejoin = off as $$
+declare
+  -- As an argument, the type would need a right to the schema extensions.
+  query_vector constant halfvec(1536) := p_embedding;
+  needed constant page_filter := coalesce(p_filter, filter_of(p_type, p_category, p_level, p_material, p_in));
+  counted constant integer[] := passing_chunks(p_fixed);
+  is_narrow boolean := needed.material is not null;
+  total bigint;
+  cosines json := '[]';
+  nearest text[] := '{}';
+  passing integer[];
+  terms jsonb;
+  hits posting_hits;
+  matching text[];
+begin
+  -- The planner assumes that all terms are equally common, and would read every chunk for each of them.
+  perform set_config('enable_seqscan', 'off', true);
+  total := coalesce(cardinality(counted), (select sum(m.chunks_count) from material m), 0);
+  if query_vector is not null then
+    if p_sample > 0 then cosines := sampled_cosines(query_vector, p_space, p_sample, p_fixed); end if;
+    is_narrow := is_narrow or not needed is null and not exists (
+      select from knowledge_chunks k where passes(k, needed) offset 1000);
+    perform set_config('hnsw.ef_search', least(1000, 2 * p_depth)::text, true);
+    nearest := nearest_by_language(
+      query_vector, p_space, p_depth, p_sample, cosines, total, is_narrow, needed, p_fixed);
+  end if;
+  if is_narrow and needed.material is null then
+    -- So few that the search for p_depth of them, best first, would look at more chunks: at p_depth times total through their number.
+    passing := array(
+      select w.number from knowledge_chunks k join chunk_words w on w.id = k.id and w.is_current
+      where passes(k, needed)
+      limit sqrt(p_depth * total) + 1);
+    passing := case when cardinality(passing) <= sqrt(p_depth * total) then passing end;
+  end if;
+
+  -- Planning takes as long as the statements, and no argument changes their best plans.
+  perform set_config('plan_cache_mode', 'force_generic_plan', true);
+  terms := question_terms(p_slots, p_folders, total, p_posting_budget, counted);
+  hits := read_postings(terms, block_of(needed.material));
+  matching := matching_chunks(
+    terms, hits, p_folders, coalesce(passing, counted), p_depth,
+    case when needed is null then p_depth + (select count(*) from chunk_words w where not w.is_current) end, needed);
+  return json_build_object(
+    'total', total, 'cosines', cosines,
+    'frequency', (select coalesce(jsonb_object_agg(t->>'term', t->'n'), '{}') from jsonb_array_elements(terms) t),
+    'candidates', candidates_of(nearest, matching, terms, hits, query_vector, p_space, p_expected, needed));
+end $$;
+
+-- What Postgres adds to p_rows, which a search in turbopuffer found: {total, frequency, sample, candidates}, as in
+-- search_candidates. `sample` are [row, number of the passage, language]; candidates are [{id, row, type, language, illustrates,
+-- is_found}], those of current rows, the concepts that a found example illustrates, and p_expected.
+create function public.stored_candidates(
+  p_rows text[], p_terms text[], p_space text, p_sample integer, p_expected text default null, p_type text default null,
+  p_category text default null, p_level text default null, p_material text default null, p_in text default null,
+  p_filter public.page_filter default null, p_fixed public.page_filter default null
+) returns jsonb language sql stable set jit = off set enable_seqscan = off as $$
+  with whole as materialized (
+    select coalesce(cardinality(c.passing), (select sum(m.chunks_count) from material m), 0) as total, c.passing,
+      coalesce(p_filter, filter_of(p_type, p_category, p_level, p_material, p_in)) as needed
+    from passing_chunks(p_fixed) as c(passing)
+  )
+  select jsonb_build_object(
+    'total', w.total,
+    'frequency', (select coalesce(jsonb_object_agg(t.term, least(w.total, chunks_with(t.term, w.passing))), '{}')
+                  from unnest(p_terms) as t(term)),
+    'sample', (
+      select coalesce(jsonb_agg(jsonb_build_array(r.row_id, array_position(k.text_hashes, e.text_hash) - 1, k.language)
+        order by e.text_hash, r.row_id), '[]')
+      from sample_of(p_space, p_sample, p_fixed) e
+      join knowledge_chunks k using (id) join stored_row r on r.id = e.id and r.space = p_space),
+    'candidates', (
+      select coalesce(jsonb_agg(jsonb_build_object('id', k.id, 'row', r.row_id, 'type', k.type, 'language', k.language, 'is_found', c.is_found,
+        'illustrates', (select coalesce(jsonb_agg(k.material || '#' || i), '[]') from unnest(k.illustrates) i))
+        order by k.id), '[]')
+      from with_illustrated(
+        array(select r.id from stored_row r where r.space = p_space and r.row_id = any (p_rows) and r.id is not null),
+        p_expected, w.needed) c
+      join knowledge_chunks k on k.id = c.id and passes(k, w.needed)
+      left join stored_row r on r.id = c.id and r.space = p_space))
+  from whole w
+$$;
+
+-- For each list of terms, whether a chunk that passes the filters has all of them.
+create function public.has_terms(
+  p_terms jsonb, p_type text default null, p_category text default null, p_level text default null,
+  p_material text default null, p_in text default null, p_filter public.page_filter default null
+) returns jsonb language sql stable set jit = off set enable_seqscan = off as $$
+  select coalesce(jsonb_agg(exists (
+    select from (
+      select t.term from jsonb_array_elements_text(s.terms) as t(term)
+      order by (select coalesce(sum(p.n), 0) from posting p where p.term = t.term) limit 1) rarest
+    join posting p using (term)
+    cross join lateral unnest(p.chunks) as h(number)
+    cross join lateral (
+      select w.id from chunk_words w
+      where w.number = h.number and w.is_current and w.terms @> array(select jsonb_array_elements_text(s.terms)) offset 0) w
+    join knowledge_chunks k using (id)
+    where passes(k, n.needed)) order by s.place), '[]')
+  from jsonb_array_elements(p_terms) with ordinality as s(terms, place), (
+    select coalesce(p_filter, filter_of(p_type, p_category, p_level, p_material, p_in)) as needed offset 0) n
+$$;
+
+-- The chunks in the order of the pages, after this place. What was there may be deleted: an edit of a page does not
+-- break a cursor.
+create function public.list_concepts(
+  p_limit integer, p_after_material text default null, p_after_position integer default null,
+  p_type text default null, p_category text default null, p_level text default null, p_material text default null,
+  p_in text default null, p_filter public.page_filter default null
+) returns table (id text, title text, type text, material text, anchor text, "position" integer, text text)
+language plpgsql stable as $$
+declare
+  needed constant page_filter := coalesce(p_filter, filter_of(p_type, p_category, p_level, p_material, p_in));
+begin
+  return query
+  select k.id, k.title, k.type, k.material, k.anchor, k.position, left(without_addresses(k.content), 300)
+  from knowledge_chunks k
+  where passes(k, needed)
+    and (p_after_material is null or (k.material, k.position) > (p_after_material, p_after_position))
+  order by k.material, k.position
+  limit p_limit;
+end $$;
+
+-- The pages that explain something, by name: [{material, title, category, level}].
+create function public.list_materials(
+  p_limit integer, p_after text default null, p_in text default null, p_filter public.page_filter default null
+) returns jsonb language sql stable as $$
+  select coalesce(jsonb_agg(to_jsonb(p) order by p.material), '[]') from (
+    select m.material, k.page_title as title, k.category, k.level
+    from material m cross join lateral (
+      select c.page_title, c.category, c.level from knowledge_chunks c
+      where c.material = m.material and passes(c, p_filter) order by c.position limit 1) k
+    where (p_after is null or m.material > p_after) and (p_in is null or starts_with(m.material, p_in))
+    order by m.material limit p_limit) p
+$$;
+
+-- The values that filters accept: {types, categories, levels, folders}, at most p_limit of each, and with p_fields `languages`
+-- and `fields`: {name: values, one more if there are more}; version 1.0.0 reads no more members than it knows. `materials`
+-- are the pages whose names are like p_material, those with the same last segment first. All are those of pages that begin
+-- with p_in, and of explanations that pass p_filter.
+create function public.filter_values(
+  p_limit integer, p_material text default null, p_in text default null, p_filter public.page_filter default null,
+  p_fields boolean default false
+) returns jsonb language sql stable set enable_seqscan = off as $$
+  -- All explanations of a page have the same values.
+  with page as materialized (
+    select m.material, k.category, k.level, k.language, k.fields
+    from material m cross join lateral (
+      select c.* from knowledge_chunks c
+      where c.material = m.material and passes(c, p_filter) order by c.position limit 1) k
+    where p_in is null or starts_with(m.material, p_in)
+  ), field as (
+    select f.key, jsonb_agg(f.value order by f.value) as values from (
+      select distinct e.key, v.value, dense_rank() over (partition by e.key order by v.value) as place
+      from page p cross join jsonb_each(p.fields) e cross join jsonb_array_elements_text(e.value) v) f
+    where f.place <= p_limit + 1 group by f.key order by f.key limit p_limit
+  )
+  select jsonb_build_object(
+    'types', array(
+      select t.type from unnest(array['rule', 'method', 'definition', 'example', 'tip']) with ordinality as t(type, place)
+      where exists (select from knowledge_chunks k
+                    where k.type = t.type and passes(k, p_filter) and (p_in is null or starts_with(k.material, p_in)))
+      order by t.place),
+    'categories', array(select distinct p.category from page p where p.category is not null order by 1 limit p_limit),
+    'levels', array(select distinct p.level from page p where p.level is not null order by 1 limit p_limit),
+    'folders', array(
+      select distinct array_to_string((string_to_array(d.folder, '/'))[:n], '/') collate "C" as folder
+      from (select distinct regexp_replace(p.material, '/[^/]*$', '') as folder from page p where p.material like '%/%') d
+      cross join lateral generate_series(
+        coalesce(cardinality(string_to_array(p_in, '/')) - 1, 1), cardinality(string_to_array(d.folder, '/'))) n
+      order by folder limit p_limit),
+    'materials', array(
+      select p.material from page p where p_material is not null
+      order by regexp_replace(p.material, '^.*/', '') <> regexp_replace(p_material, '^.*/', ''), p.material limit p_limit))
+    || case when p_fields then jsonb_build_object(
+      'languages', array(select distinct p.language from page p where p.language is not null order by 1 limit p_limit),
+      'fields', (select coalesce(jsonb_object_agg(f.key, f.values), '{}') from field f)) else '{}' end
+$$;
+
+create function public.located_text(k public.knowledge_chunks) returns jsonb language sql stable
+return jsonb_build_object('id', k.id, 'material', k.material, 'anchor', k.anchor, 'title', k.title, 'content', k.content);
+
+-- Whole chunks. With p_neighbours each has `previous` and `next`: located_text of the chunks before and after it in its
+-- page, null at the ends.
+create function public.read_chunks(p_ids text[], p_neighbours boolean, p_filter public.page_filter default null) returns jsonb
+language sql stable as $$
+  select coalesce(jsonb_agg(
+    to_jsonb(k) - array['learns_given', 'learns_key', 'illustrates', 'text_hashes', 'fingerprint', 'fields']
+    || case when p_neighbours then jsonb_build_object('previous', (
+         select located_text(n) from knowledge_chunks n
+         where n.material = k.material and n.position < k.position and (p_filter is null or passes(n, p_filter))
+         order by n.position desc limit 1), 'next', (
+         select located_text(n) from knowledge_chunks n
+         where n.material = k.material and n.position > k.position and (p_filter is null or passes(n, p_filter))
+         order by n.position limit 1)) else '{}' end), '[]')
+  from knowledge_chunks k where k.id = any (p_ids) and (p_filter is null or passes(k, p_filter))
+$$;
+
+-- The chunks of a page in its order, from p_position on: {id, material, anchor, title, content, section, page_title,
+-- position, line}. `line` numbers the first line of each, from 1; with p_line they begin with the one that has this line.
+-- Without p_has_content they are its outline.
+create function public.read_page(
+  p_material text, p_limit integer default null, p_position integer default 0, p_line integer default null,
+  p_has_content boolean default true, p_filter public.page_filter default null
+) returns jsonb language sql stable as $$
+  select coalesce(jsonb_agg(to_jsonb(p) - array['lines', 'own'] order by p.position), '[]') from (
+    select l.*, 1 + l.lines - l.own as line from (
+      select k.id, k.material, k.anchor, k.title, k.section, k.page_title, k.position, n.own,
+        case when p_has_content then k.content else '' end as content,
+        -- In the order of the index, so that p_limit ends it.
+        sum(n.own) over (order by k.position rows unbounded preceding) as lines
+      from knowledge_chunks k
+      cross join lateral (select length(k.content) - length(replace(k.content, chr(10), '')) + 1 as own) n
+      where k.material = p_material and k.position >= p_position and (p_filter is null or passes(k, p_filter))) l
+    where p_line is null or l.lines >= p_line
+    order by l.position limit p_limit) p
+$$;
+
+-- The lines, from 1, that match p_pattern (retrieval/exact_text.py), after this place in the order of the pages:
+-- {found: [{id, material, anchor, title, content, position, lines}], read, ended, material, position}. It ends after
+-- p_limit chunks with such lines, or after p_seconds: a scan of a large library takes several calls, and none keeps the
+-- database busy for long.
+create function public.find_text(
+  p_pattern text, p_limit integer, p_seconds float8, p_in text default null, p_material text default null,
+  p_after_material text default null, p_after_position integer default null, p_filter public.page_filter default null
+) returns jsonb
+language plpgsql stable
+-- In the order of an index, so that nothing is read before the first comparison.
+set enable_seqscan = off set enable_bitmapscan = off set enable_sort = off as $$
+declare
+  deadline constant timestamptz := clock_timestamp() + make_interval(secs => p_seconds);
+  found jsonb[] := '{}';
+  chunks_read integer := 0;
+  lines integer[];
+  k record;
+begin
+  for k in
+    -- As much of a text as its words are indexed of (language/indexing.py).
+    select c.id, c.material, c.anchor, c.title, left(without_addresses(c.content), 100000) as content, c.position
+    from knowledge_chunks c
+    where (c.material, c.position) > (coalesce(p_after_material, ''), coalesce(p_after_position, -1))
+      and c.material between coalesce(p_material, p_in, '') and coalesce(p_material, p_in || chr(1114111), chr(1114111))
+      and (p_in is null or starts_with(c.material, p_in)) and passes(c, p_filter)
+    order by c.material, c.position
+  loop
+    chunks_read := chunks_read + 1;
+    if k.content ~ p_pattern then
+      lines := array(
+        select l.number from unnest(string_to_array(k.content, chr(10))) with ordinality as l(line, number)
+        where l.line ~ p_pattern order by l.number);
+      if cardinality(lines) > 0 then
+        found := found || (to_jsonb(k) || jsonb_build_object('lines', lines));
+      end if;
+    end if;
+    if cardinality(found) >= p_limit or clock_timestamp() > deadline then
+      return jsonb_build_object('found', found, 'read', chunks_read, 'ended', false,
+                                'material', k.material, 'position', k.position);
+    end if;
+  end loop;
+  return jsonb_build_object('found', found, 'read', chunks_read, 'ended', true);
+end $$;
+
+-- The valid keys for searches: the function `mcp` sees no others. p_filters: also those with a filter, which version 1.0.0
+-- would ignore.
+create function public.search_keys(p_filters boolean default false) returns jsonb language sql stable as $$
+  select coalesce(jsonb_agg(to_jsonb(k) || case when p_filters then jsonb_build_object('filter', f.filter) else '{}' end), '[]')
+  from library_key k left join library_key_filter f using (key_hash)
+  where k.purpose = 'search' and (k.expires_at is null or k.expires_at > now()) and (p_filters or f.filter is null)
+$$;
+
+-- Creates a key. One that reads a project becomes a member of it, so that row level security binds it, owners see it, and
+-- who removes the member removes the key.
+create function public.create_library_key(
+  p_key_hash text, p_name text, p_purpose text, p_folder text, p_project uuid, p_expires_at timestamptz,
+  p_filter jsonb default null
+) returns void language plpgsql as $$
+declare
+  member constant uuid := case when p_purpose = 'read' and p_project is not null then gen_random_uuid() end;
+begin
+  perform require(p_expires_at is null or p_expires_at > now(), 'PT422', 'record.key_past');
+  if member is not null then
+    perform require(exists (select from project p where p.id = p_project and p.deleted_at is null), 'P0002',
+                    'record.no_project', jsonb_build_object('id', p_project));
+    perform add_member(p_project, member, 'viewer');
+  end if;
+  insert into library_key (key_hash, name, purpose, folder, project_id, member_id, expires_at)
+  values (p_key_hash, p_name, p_purpose, p_folder, p_project, member, p_expires_at);
+  insert into library_key_filter (key_hash, filter) select p_key_hash, p_filter where p_filter is not null;
+end $$;
+
+-- What is in the library, or in the folder p_in (with a slash at its end), and in its first p_limit described folders, by
+-- name: [{folder, description, pages, types, languages: {code: pages}, changed_at}]. Of ten languages at most; what is no
+-- code of a language is left out. With p_filter only of explanations that pass it.
+create function public.library_places(
+  p_limit integer, p_in text default null, p_filter public.page_filter default null
+) returns jsonb language sql stable as $$
+  with place as (
+    -- '0' follows '/': the names between them are those in the folder.
+    select p.folder, case when p.folder = '' then '' else p.folder || '/' end as lowest,
+      case when p.folder = '' then chr(1114111) else p.folder || '0' end as beyond
+    from (select coalesce(rtrim(p_in, '/'), '') collate "C" as folder
+          union
+          (select d.folder from library_description d where p_in is null or starts_with(d.folder || '/', p_in)
+           order by d.folder limit p_limit)) p
+  ), page as materialized (
+    select m.material, m.changed_at, k.id is not null as is_there, k.language
+    from material m left join lateral (
+      select c.id, c.language from knowledge_chunks c
+      where c.material = m.material and passes(c, p_filter) order by c.position limit 1) k on true
+    where m.material >= coalesce(p_in, '') and m.material < coalesce(rtrim(p_in, '/') || '0', chr(1114111))
+      and not starts_with(m.material, '_sakuin/') and (p_filter is null or k.id is not null)
+  ), counted as materialized (
+    select p.folder, g.language, count(*) filter (where g.is_there) as pages, max(g.changed_at) as changed_at
+    from place p join page g on g.material >= p.lowest and g.material < p.beyond
+    group by p.folder, g.language
+  )
+  select jsonb_agg(jsonb_build_object(
+    'folder', p.folder, 'description', d.description,
+    'pages', (select coalesce(sum(c.pages), 0) from counted c where c.folder = p.folder),
+    'changed_at', (select max(c.changed_at) from counted c where c.folder = p.folder),
+    'languages', (select coalesce(jsonb_object_agg(c.language, c.pages), '{}') from (
+      select o.language, o.pages from counted o
+      where o.folder = p.folder and o.pages > 0 and o.language ~ '^[A-Za-z]{2,3}(-[A-Za-z0-9]{2,8})?$'
+      order by o.pages desc, o.language limit 10) c),
+    'types', (select coalesce(jsonb_agg(x.type order by x.place), '[]')
+              from unnest(array['rule', 'method', 'definition', 'example', 'tip']) with ordinality as x(type, place)
+              where exists (select from knowledge_chunks k
+                            where k.type = x.type and k.material >= p.lowest and k.material < p.beyond
+                              and passes(k, p_filter)))) order by p.folder)
+  from place p left join library_description d using (folder)
+$$;
+
+select public.set_rights();
+reset search_path;
