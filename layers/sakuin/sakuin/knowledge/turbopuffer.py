@@ -207,10 +207,8 @@ def row_id(chunk: KnowledgeChunk) -> str:
     Language and fields are its end, so that rows of equal rank keep their order.
     """
     searched = [chunk.id, chunk.type, chunk.category, chunk.level, chunk.text_hashes, chunk.words.impacts]
-    name, end = (
-        text_hash(json.dumps(each, ensure_ascii=False, sort_keys=True))
-        for each in (searched, [chunk.language, chunk.fields])
-    )
+    values = (searched, [chunk.language, chunk.fields])
+    name, end = (text_hash(json.dumps(value, ensure_ascii=False, sort_keys=True)) for value in values)
     return f"{name[:24]}{end[:8]}"
 
 
