@@ -10,13 +10,15 @@ from pathlib import Path
 
 import psycopg
 from sakuin.knowledge.bucket_events import BucketEvents
+from sakuin.platform.supabase.client import connected
 from sakuin.wiring import index_material
 from sakuin_local.supabase.database import running_database
 
 from benchmarks.comparison import data
-from benchmarks.comparison.own_server import client_of, postgrest_of
+from benchmarks.comparison.own_server import postgrest_of
 from benchmarks.comparison.report import SAKUIN, Section, by_turns
 from benchmarks.comparison.server import PEERS_PYTHON, Caller, running_server
+from tests.rest_prefix import served_below_prefix
 from tests.worlds import World
 
 RUNS, PAGES = 3, 20
@@ -83,8 +85,12 @@ class _Deployed(World):
 @contextmanager
 def own_pages(folder: Path) -> Iterator[Put]:
     """Pages through the function of the material queue, in a database of its own."""
-    with running_database(folder) as database, psycopg.connect(database.dsn_postgres, autocommit=True) as sql:
-        world = _Deployed(database, client_of(postgrest_of(folder), database.service_key), sql)
+    with (
+        running_database(folder) as database,
+        served_below_prefix(postgrest_of(folder)) as url,
+        psycopg.connect(database.dsn_postgres, autocommit=True) as sql,
+    ):
+        world = _Deployed(database, connected(url, database.service_key), sql)
         embedder = world.embedder
 
         def put(pages: dict[str, str]) -> dict[str, int]:

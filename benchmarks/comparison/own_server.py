@@ -1,6 +1,6 @@
 """Sakuin's MCP endpoint as a server over a database, with the stored vectors of the questions.
 
-`python -m benchmarks.comparison.own_server URL KEY` with the URL of PostgREST itself.
+`python -m benchmarks.comparison.own_server PORT KEY` with the port of PostgREST itself.
 """
 
 import json
@@ -10,7 +10,6 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-import httpx
 from sakuin.knowledge.postgres_search import ChunkSearch, Lexicon, PostgresChunks, ReadKnowledge
 from sakuin.knowledge.search import SearchedPages, SearchKnowledge
 from sakuin.mcp.admission import Admission
@@ -18,7 +17,7 @@ from sakuin.mcp.app import mcp_app
 from sakuin.mcp.knowledge.tools import KnowledgeTools
 from sakuin.mcp.search_tools import SearchTools
 from sakuin.platform.embedding import DIMENSIONS, EmbeddingModel
-from sakuin.platform.supabase.client import Client, connected
+from sakuin.platform.supabase.client import connected
 from sakuin.retrieval.index_version import ANALYZER, TEXT_TEMPLATE, PageIndexVersion
 from sakuin.retrieval.weights import weights_of
 from sakuin_local.embeddings.model import NAME
@@ -28,33 +27,22 @@ from benchmarks.comparison.server import KEY, serve
 from benchmarks.general import VECTORS
 from tests.events import Ring
 from tests.general.cached_model import CachedModel
+from tests.rest_prefix import served_below_prefix
 
 VERSION = PageIndexVersion(EmbeddingModel(NAME, DIMENSIONS), TEXT_TEMPLATE, ANALYZER, "")
 
 
-def postgrest_of(folder: Path) -> str:
-    """Returns the address of the PostgREST of a database in `folder`.
+def postgrest_of(folder: Path) -> int:
+    """Returns the port of the PostgREST of a database in `folder`, for `served_below_prefix`.
 
     It is called without the gateway of Supabase, whose stand-in is Python, and in the process of the callers.
     """
-    return f"http://127.0.0.1:{json.loads((folder / 'ports.json').read_text())['postgrest']}"
-
-
-def client_of(postgrest: str, key: str) -> Client:
-    """Returns the product's client of a PostgREST without a gateway."""
-    client = connected(postgrest, key)
-
-    def cut(request: httpx.Request) -> None:
-        request.url = request.url.copy_with(path=request.url.path.removeprefix("/rest/v1"))
-
-    session = client.postgrest.session
-    session.event_hooks = {"request": [*session.event_hooks["request"], cut]}
-    return client
+    return int(json.loads((folder / "ports.json").read_text())["postgrest"])
 
 
 def library_search(url: str, key: str, embedder: Any) -> tuple[SearchKnowledge, ReadKnowledge]:
     """Returns the search over a database, without any vocabulary."""
-    client = client_of(url, key)
+    client = connected(url, key)
     pages = SearchedPages(ChunkSearch(PostgresChunks(client), weights_of(NAME)), embedder, VERSION)
     return SearchKnowledge(lambda _live: pages, Lexicon(client), ""), ReadKnowledge(client, "")
 
@@ -67,12 +55,13 @@ def application_of(search: Any, read: Any) -> Starlette:
     return mcp_app(Admission(ring), KnowledgeTools(searches, read), SearchTools(nothing))
 
 
-def main(url: str, key: str) -> None:
+def main(port: str, key: str) -> None:
     """Serves until the process ends."""
     # After the first run no vector is read from the file again.
     embedded = cache(CachedModel.in_file(VECTORS).questions)
     embedder = SimpleNamespace(questions=lambda texts: embedded(tuple(texts)))
-    serve(application_of(*library_search(url, key, embedder)))
+    with served_below_prefix(int(port)) as url:
+        serve(application_of(*library_search(url, key, embedder)))
 
 
 if __name__ == "__main__":

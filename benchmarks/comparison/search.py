@@ -51,7 +51,7 @@ def sections(folder: Path) -> Iterator[Section]:
     settings = {SAKUIN: _OWN} | {name: setting for name, (_, setting) in PEERS.items()}
     with ExitStack() as running:
         database = running.enter_context(running_database(folder / "database"))
-        address = (postgrest_of(folder / "database"), database.service_key)
+        address = (str(postgrest_of(folder / "database")), database.service_key)
         count = _write_library(database, folder, queries)
         own = running_server(OWN_PYTHON, "own_server", *address)
         ports = {SAKUIN: running.enter_context(own)}

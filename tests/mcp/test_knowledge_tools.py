@@ -92,6 +92,18 @@ def test_translations_that_match_are_one_result_that_names_them(
         assert "other_languages" not in results[f"/school_asset/docs/{url}"]
 
 
+def test_a_translation_of_a_copy_stands_with_the_first_of_the_copies(
+    world: World, changes: None, tools: KnowledgeTools
+) -> None:
+    for folder, language, more in (("a", "en", ""), ("b", "en", ""), ("b/de", "de", " Aber nur, wenn es sein muss.")):
+        text = f"<title>Guide</title><h1>Guide</h1><h2 id='rotate'>Rotate a key</h2><p>Press the red button.{more}</p>"
+        world.put(f"{folder}/guide.html", f"<!DOCTYPE html><html lang='{language}'>{text}</html>".encode())
+    world.settle()
+    found = answer(call(tools, "search_knowledge", query="rotate a key with the red button", top_k=1))["results"]
+    names = [found[0]["url"], *found[0]["same_text"], *found[0]["other_languages"]]
+    assert names == [f"/school_asset/{folder}/guide.html#rotate" for folder in ("a", "b", "b/de")]
+
+
 def test_list_concepts_shows_what_there_is(tools: KnowledgeTools) -> None:
     listed = answer(call(tools, "list_concepts", type="method"))
     assert listed["next_cursor"] is None

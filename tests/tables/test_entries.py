@@ -177,6 +177,13 @@ def test_rules_that_are_not_valid_say_why() -> None:
             EntryRules.of(rules)
 
 
+def test_a_value_of_another_type_than_its_filter_is_none() -> None:
+    fields = {"plan": "string", "tags": "list", "price": "number", "on": "boolean", "since": "date"}
+    rules = EntryRules.of({"pattern": "/*", "filter": fields})
+    odd = {"plan": ["pro"], "tags": ["a", 1, "a"], "price": True, "on": 1, "since": "yesterday"}
+    assert rules.attributes(odd) == {"tags": ["a"]}
+
+
 def test_a_proposal_searches_what_people_ask_for_and_filters_by_what_stands_there_again() -> None:
     topics, plans = ("billing", "billing", "account", "limits", "apps", "account"), ("all", "pro", "all") * 2
     entries = [
