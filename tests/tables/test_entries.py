@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from sakuin.errors import Invalid
-from sakuin.retrieval.filters import conditions
+from sakuin.retrieval.filters import MOST_LISTED, check_known, conditions, found_elsewhere
 from sakuin.tables.admin.proposals import proposal
 from sakuin.tables.entries import EntryRules
 
@@ -182,6 +182,16 @@ def test_a_value_of_another_type_than_its_filter_is_none() -> None:
     rules = EntryRules.of({"pattern": "/*", "filter": fields})
     odd = {"plan": ["pro"], "tags": ["a", 1, "a"], "price": True, "on": 1, "since": "yesterday"}
     assert rules.attributes(odd) == {"tags": ["a"]}
+
+
+def test_a_filter_without_results_names_values_that_do_not_pass_and_few_known_ones() -> None:
+    needed = conditions({"plan": "string", "price": "number"}, {"plan": "free", "price": {"min": 50}})
+    said = found_elsewhere(needed, [{"plan": ["free"], "price": [10]}, {"plan": ["pro"], "price": [60]}])
+    assert said is not None
+    assert said.endswith("; found in plan pro (1); price 10 (1)")
+    check_known(needed[0], {"values": [f"plan {number}" for number in range(MOST_LISTED + 1)]})
+    with pytest.raises(Invalid, match="Its values: "):
+        check_known(needed[0], {"values": [f"plan {number}" for number in range(MOST_LISTED)]})
 
 
 def test_a_proposal_searches_what_people_ask_for_and_filters_by_what_stands_there_again() -> None:
