@@ -1,13 +1,14 @@
 """Learns the weights of the ranking from public question sets, and says how good they are where they did not learn.
 
 `python -m benchmarks.learning --data DIR [--textbook DIR] [--documentation DIR] [--authored DIR] [--learns DIR]
-[--write]`. The first has folders as `benchmarks.general` reads them; a textbook has folders by language with `site/`
-and `definitions.jsonl` (`query`, `gold`); documentation has the pages of each site in `benchmarks/documentation`;
-authored pages are those of `tests/labels/pages.jsonl`. The short texts in `tests/general`, and the samples are
-collections, too. With `NAME.yml` in the folder of `--learns`, pages are a second collection with these `learns`, whose
-author knows no question. The development half of the labels teaches, the held-out half judges. The features of each
-collection are recorded below `build/learning` at the first run; delete a file there to record it again. `--write`
-writes `weights.json`.
+[--recorded] [--scales] [--write]`. The first has folders as `benchmarks.general` reads them; a textbook has folders by
+language with `site/` and `definitions.jsonl` (`query`, `gold`); documentation has the pages of each site in
+`benchmarks/documentation`; authored pages are those of `tests/labels/pages.jsonl`. The short texts in `tests/general`,
+and the samples are collections, too. With `NAME.yml` in the folder of `--learns`, pages are a second collection with
+these `learns`, whose author knows no question. The development half of the labels teaches, the held-out half judges.
+The features of each collection are recorded below `build/learning` at the first run; delete a file there to record it
+again. With `--recorded` there are no other collections, with `--scales` the weights of the score stay. `--write` writes
+`weights.json`.
 
 Every collection weighs the same, and is judged by weights that were learned without its group: translations of the same
 articles are one. Questions in another language teach nothing (docs/explanation/how-a-question-is-answered.md).
@@ -15,6 +16,7 @@ articles are one. Questions in another language teach nothing (docs/explanation/
 
 import argparse
 import json
+import math
 import pickle
 import re
 import shutil
@@ -78,6 +80,11 @@ _TOLERANCE = 1e-8
 _TEXTBOOK, _ACROSS = "textbook", "across"
 _HELD_OUT, _EXERCISES, _DOCUMENTATION = "held-out", "exercises", "documentation"
 _JUDGED = (_TEXTBOOK, _ACROSS, _HELD_OUT, _EXERCISES)
+_PROVENANCE = {
+    "command": "python -m benchmarks.learning --data DIR --textbook DIR --documentation DIR --write",
+    "embedding_model": NAME,
+    "analyzer": ANALYZER,
+}
 # The parallel sets, in twelve languages.
 _XQUAD = ["ar", "de", "el", "en", "es", "hi", "ro", "ru", "th", "tr", "vi", "zh"]
 # The languages of pages that are asked in all others, of five scripts.
@@ -114,11 +121,19 @@ def main(folders: argparse.Namespace) -> None:
     with TemporaryDirectory() as copy:
         data = _smaller(folders.data, Path(copy))
         collections = _collections(data, folders.textbook, folders.documentation, folders.authored, folders.learns)
-        recorded = {name: _recorded(folder / f"{name}.pickle", record) for name, record in collections}
+        files = ((name, folder / f"{name}.pickle", record) for name, record in collections)
+        recorded = {
+            name: _recorded(file, record) for name, file, record in files if file.exists() or not folders.recorded
+        }
     console, before = Console(width=160), json.loads(file.read_text("utf-8"))
 
     def learn_from(teaching: Mapping[str, Collection]) -> dict[str, Any]:
-        return before | learn(teaching, _of_others(recorded, "")) | {"provenance": _provenance(recorded)}
+        score = before["score"] if folders.scales else _score(list(teaching.values()))
+        counts = {name: len(some) for name, some in recorded.items()}
+        provenance = (
+            before["provenance"] | {"scales": counts} if folders.scales else _PROVENANCE | {"questions": counts}
+        )
+        return before | learn(teaching, _of_others(recorded, ""), score) | {"provenance": provenance}
 
     learned_without = _left_out(recorded, learn_from)
     console.print(_figures(recorded, learned_without))
@@ -332,13 +347,14 @@ def _teaching(recorded: Mapping[str, Collection]) -> dict[str, Collection]:
     return {name: [one for one in some if not one.language] for name, some in recorded.items() if _teaches(name)}
 
 
-def learn(teaching: Mapping[str, Collection], across: Sequence[Collection]) -> dict[str, Any]:
-    """Returns the weights of the score and the scales, as `weights.json` has them.
+def learn(
+    teaching: Mapping[str, Collection], across: Sequence[Collection], score: Mapping[str, float]
+) -> dict[str, Any]:
+    """Returns the scales over the weights of the score, with these, as `weights.json` has them.
 
     `across` have the questions in other languages.
     """
     collections = list(teaching.values())
-    score = _score(collections)
     order = np.array([score[name] for name in FEATURES])
     both: dict[str, float] = {}
     for _ in range(_SCALES):
@@ -346,13 +362,14 @@ def learn(teaching: Mapping[str, Collection], across: Sequence[Collection]) -> d
         learned, doubts = _scale(collections, order, least)
         both = {**learned, "ahead": round(learned["lead"] / learned["score"], 4)}
     least, farther = _needs(teaching, across, order, both)
+    both["least"] = least
     scales = {mode: _scale(collections, order * used, None)[0] for mode, used in _USED.items() if mode != "both"}
-    return {
-        "score": score,
-        "scales": {"both": {**both, "least": least}, **scales},
-        "farther": farther,
-        "doubts": doubts,
-    }
+    # By one leg alone nothing is surer than by both.
+    for scale in scales.values():
+        surest = both["constant"] + both["score"] * both["least"] + both["lead"] * both["most"]
+        lead = (surest - scale["constant"] - scale["score"] * scale["least"]) / scale["lead"]
+        scale["most"] = min(scale["most"], math.floor(1000 * lead) / 1000)
+    return {"score": score, "scales": {"both": both, **scales}, "farther": farther, "doubts": doubts}
 
 
 def _needs(
@@ -520,10 +537,10 @@ def _left_out(
     }
     learned_without = {name: of_group[group] for name, group in groups.items()}
     for name, weights in learned_without.items():
-        if name.endswith(_ACROSS):
+        if name.endswith(_ACROSS) and (across := _of_others(recorded, name)):
             order = np.array([weights["score"][feature] for feature in FEATURES])
             others = {other: some for other, some in teaching.items() if groups[other] != groups[name]}
-            least, farther = _needs(others, _of_others(recorded, name), order, weights["scales"]["both"])
+            least, farther = _needs(others, across, order, weights["scales"]["both"])
             scales = {**weights["scales"], "both": {**weights["scales"]["both"], "least": least}}
             learned_without[name] = {**weights, "scales": scales, "farther": farther}
     return learned_without
@@ -616,15 +633,6 @@ def _add_rows(table: Table, name: str, answers: Sequence[Shown]) -> None:
         table.add_row(name, kind, str(len(some)), *(f"{each:.3f}" for each in figures))
 
 
-def _provenance(recorded: Mapping[str, Collection]) -> dict[str, Any]:
-    return {
-        "command": "python -m benchmarks.learning --data DIR --textbook DIR --documentation DIR --write",
-        "embedding_model": NAME,
-        "analyzer": ANALYZER,
-        "questions": {name: len(some) for name, some in recorded.items()},
-    }
-
-
 if __name__ == "__main__":
     parser = argparse.ArgumentParser()
     parser.add_argument("--data", type=Path, required=True)
@@ -632,5 +640,7 @@ if __name__ == "__main__":
     parser.add_argument("--documentation", type=Path)
     parser.add_argument("--authored", type=Path)
     parser.add_argument("--learns", type=Path)
+    parser.add_argument("--scales", action="store_true")
+    parser.add_argument("--recorded", action="store_true")
     parser.add_argument("--write", action="store_true")
     main(parser.parse_args())

@@ -235,8 +235,8 @@ def _texts_with(chunks: ChunkSearch, asked: Question, terms: Sequence[str]) -> S
     """Returns what authors wrote of the chunks that have all of some terms; nothing of too many."""
     slots = [Slot("word", (term,)) for term in terms]
     by_words = replace(asked, vector=None, slots=slots, folder_slots={}, expected=None, limit=DEPTH)
-    found = [each for each in chunks.matches(by_words) if len(each.ranked.words.matched) == len(slots)]
-    return [author_text(each) for each in found] if len(found) < DEPTH else ()
+    matches = [match for match in chunks.matches(by_words) if len(match.ranked.words.matched) == len(slots)]
+    return [author_text(match) for match in matches] if len(matches) < DEPTH else ()
 
 
 def author_text(match: Match) -> str:

@@ -122,8 +122,8 @@ def absent(specifics: Sequence[Specific], has_terms: HasTerms, texts_with: Texts
     """
     forms = [(one, terms) for one in specifics for terms in _terms_of_forms(one) if terms]
     has = has_terms([terms for _, terms in forms])
-    found = zip(forms, has, strict=True)
-    present = {one.text for (one, terms), all_there in found if all_there and _is_there(one, terms, texts_with)}
+    forms_there = [form for form, is_there in zip(forms, has, strict=True) if is_there]
+    present = {one.text for one, terms in forms_there if _is_there(one, terms, texts_with)}
     with_terms = dict.fromkeys(one.text for one, _ in forms)
     return tuple(text for text in with_terms if text not in present)
 
