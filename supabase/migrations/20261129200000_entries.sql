@@ -33,7 +33,6 @@ drop function public.bind_tool(uuid, uuid, text);
 drop function public.begin_scan(uuid, text, bigint, integer, boolean);
 drop function public.changed_nodes(uuid, text, text[], text[], text[], integer);
 drop function public.chunks_to_store(uuid, text, text, uuid[]);
-drop function public.similar_table_words(uuid, text, text);
 drop function public.current_chunks(uuid, uuid, text, text[], integer);
 
 -- Starts a new generation, in which all that is indexed of a Table is checked again. Does nothing for a deleted Table.

@@ -5,8 +5,6 @@ drop index public.chunks_attributes;
 create index chunks_attributes on public.chunks using gin (attributes jsonb_path_ops, readings) where attributes is not null;
 
 drop function public.create_mcp(uuid, text, text, uuid[]);
-drop function public.similar_table_words(uuid, text, text, bigint[]);
-drop function public.passing_words(uuid, text, jsonb);
 
 -- p_filters: fixed filters by the id of their Tool.
 create function public.create_mcp(

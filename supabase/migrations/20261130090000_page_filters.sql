@@ -26,17 +26,7 @@ create table public.library_key_filter (
 create type public.page_filter as (
   type text[], category text[], level text[], language text[], folder text[], material text, fields jsonpath);
 
-drop function public.similar_words(text);
 drop function public.lexicon_entries(text[], jsonb, text, text, text);
-drop function public.passes(public.knowledge_chunks, text, text, text, text, text);
-drop function public.vector_in_language(text, integer, extensions.halfvec, text);
-drop function public.sampled_cosines(extensions.halfvec, text, integer);
-drop function public.nearest_chunks(extensions.halfvec, text, integer, text, bigint, boolean, text, text, text, text, text);
-drop function public.nearest_by_language(extensions.halfvec, text, integer, integer, json, bigint, boolean, text, text, text, text, text);
-drop function public.question_terms(jsonb, text[], bigint, integer);
-drop function public.matching_chunks(jsonb, public.posting_hits, text[], integer[], integer, bigint, text, text, text, text, text);
-drop function public.with_illustrated(text[], text, text, text, text, text, text);
-drop function public.candidates_of(text[], text[], jsonb, public.posting_hits, extensions.halfvec, text, text, text, text, text, text, text);
 drop function public.search_candidates(text, jsonb, text, integer, integer, integer, text, text, text, text, text, text, text[]);
 drop function public.stored_candidates(text[], text[], text, integer, text, text, text, text, text, text);
 drop function public.has_terms(jsonb, text, text, text, text, text);

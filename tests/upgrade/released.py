@@ -25,6 +25,8 @@ from tests.rest_prefix import served_below_prefix
 from tests.tables.index_versions.conftest import GREEN, Deployment
 from tests.worlds import PAGE_BOXES, PAGE_KEY, World, Worlds, long, world_of
 
+# So many that some searches wait for the locks of each migration.
+SEARCHERS = 4
 QUERY, DOCUMENT = "二次方程式を公式で解きたい", {"articles": [long("二次関数"), long("三角比")]}
 
 
@@ -60,8 +62,8 @@ class Stack:
                 except Exception as error:
                     self.failures.append(repr(error))
 
-        with ThreadPoolExecutor(1) as pool:
-            running = pool.submit(go_on)
+        with ThreadPoolExecutor(SEARCHERS) as pool:
+            running = [pool.submit(go_on) for _ in range(SEARCHERS)]
             try:
                 awaited("the first searches", lambda: self.searches > 3 or self.failures, within_s=30)
                 yield
@@ -69,7 +71,8 @@ class Stack:
                 awaited("searches after the change", lambda: self.searches > before + 5 or self.failures, within_s=30)
             finally:
                 stop.set()
-            running.result()
+            for one in running:
+                one.result()
 
 
 def stack_of(database: Database, stand_in: str, sql: psycopg.Connection) -> Stack:
