@@ -1,7 +1,7 @@
 """Estimated tokens, compared with those of OpenAI's o200k_base."""
 
 import pytest
-from sakuin.retrieval.passages import estimated_tokens
+from sakuin.language.unicode_text import estimated_tokens
 
 # Counted with bpe-openai 0.1.4.
 COUNTED = {

@@ -4,8 +4,8 @@ import json
 from typing import Any
 
 import pytest
+from sakuin.language.unicode_text import estimated_tokens
 from sakuin.mcp.knowledge.tools import KnowledgeTools
-from sakuin.retrieval.passages import estimated_tokens
 
 from tests.builders import a_page
 from tests.mcp.tool_answers import answer, call, pages, said

@@ -6,8 +6,8 @@ from typing import Any
 import psycopg
 import pytest
 from sakuin.knowledge.postgres_search import ReadKnowledge
+from sakuin.language.unicode_text import estimated_tokens
 from sakuin.mcp.knowledge.tools import KnowledgeTools
-from sakuin.retrieval.passages import estimated_tokens
 
 from tests.emptied import emptied
 from tests.mcp.tool_answers import answer, call, pages, said, size

@@ -16,9 +16,8 @@ from sakuin.arguments import sentence
 from sakuin.errors import Invalid, NotFound, Refused, Unavailable
 from sakuin.knowledge.markdown import before_link
 from sakuin.knowledge.names import has_host
-from sakuin.language.unicode_text import visible, with_escapes
+from sakuin.language.unicode_text import estimated_tokens, visible, with_escapes
 from sakuin.platform.telemetry import Meter
-from sakuin.retrieval.passages import estimated_tokens
 
 Answer = dict[str, Any]
 # Returns an answer, or a part of one, as text.

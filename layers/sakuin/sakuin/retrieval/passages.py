@@ -1,4 +1,4 @@
-"""The parts of a text: passages that overlap, so that what belongs together is whole in one of them; tokens."""
+"""The parts of a text: passages that overlap, so that what belongs together is whole in one of them."""
 
 import re
 
@@ -8,9 +8,6 @@ from sakuin.retrieval.vectors import text_hash
 _A_WIDE = "[\u1100-\u115f\u2e80-\u303e\u3041-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6]"
 # Python finds runs several times faster than each sign, and a class before its own repetition faster than "+".
 _WIDE = re.compile(f"{_A_WIDE}{_A_WIDE}*")
-
-# From here on the scripts of China, Japan and Korea, and pictographs.
-_WIDE_SCRIPTS = re.compile("[\u2e80-\U0010ffff]")
 
 # An embedding model compares this much best: docs/explanation/how-a-question-is-answered.md.
 _EMBEDDED = 300
@@ -46,13 +43,3 @@ def passages(text: str, *, wide: int) -> list[str]:
     further = -(-(len(text) - length) // (length * 2 // 3))
     starts = ((len(text) - length) * number // further for number in range(further + 1))
     return [text[start : start + length] for start in starts]
-
-
-def estimated_tokens(text: str) -> int:
-    """Returns a quarter for each ASCII character, one for each wide character and a half for each other one.
-
-    Of OpenAI's o200k_base, 0.9 to 1.3 times its tokens for Latin scripts, Chinese and Japanese, up to 1.7 for others
-    (docs/decisions/0115).
-    """
-    ascii_ones, wide_ones = len(text.encode("ascii", "ignore")), len(_WIDE_SCRIPTS.findall(text))
-    return -(-(2 * len(text) - ascii_ones + 2 * wide_ones) // 4)

@@ -19,10 +19,9 @@ from sakuin.explain.ask_mcp import question_of
 from sakuin.http.gaps import payer_of
 from sakuin.knowledge.names import chunk_id, chunk_of_link, split_chunk_id
 from sakuin.language.tex import plain_tex
-from sakuin.language.unicode_text import visible, with_escapes
+from sakuin.language.unicode_text import estimated_tokens, visible, with_escapes
 from sakuin.mcp.answers import visible_values
 from sakuin.platform.http_errors import http_error
-from sakuin.retrieval.passages import estimated_tokens
 from sakuin.tables.json_pointer import is_within
 from sakuin.tables.model import Tool
 from sakuin.texts.catalogue import coded

@@ -11,7 +11,7 @@ from sakuin.knowledge.markdown import closing, open_fence, plain_text
 from sakuin.knowledge.model import LocatedText, PagePart, StoredChunk, TextMatch, learns_author
 from sakuin.knowledge.names import page_link
 from sakuin.knowledge.postgres_search import PARTS, ReadKnowledge
-from sakuin.language.unicode_text import visible
+from sakuin.language.unicode_text import estimated_tokens, visible
 from sakuin.mcp.answers import (
     ANSWER_BYTES,
     Answer,
@@ -24,7 +24,6 @@ from sakuin.mcp.answers import (
     position_of,
 )
 from sakuin.mcp.knowledge.headings import Heading, PageOutline, outline_of
-from sakuin.retrieval.passages import estimated_tokens
 
 # Characters of a found line, and of each of its neighbours.
 _LINE, _BESIDE = 300, 150

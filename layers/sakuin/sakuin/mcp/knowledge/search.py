@@ -14,6 +14,7 @@ from sakuin.knowledge.names import with_links
 from sakuin.knowledge.postgres_search import ReadKnowledge
 from sakuin.knowledge.search import KnowledgeSearches
 from sakuin.language.questions.function_words import stop_words
+from sakuin.language.unicode_text import estimated_tokens
 from sakuin.mcp.answers import (
     LEAST_RESULTS,
     Answer,
@@ -28,7 +29,6 @@ from sakuin.mcp.answers import (
 from sakuin.mcp.knowledge.headings import outline_of
 from sakuin.mcp.knowledge.reading import markdown_of
 from sakuin.platform.telemetry import Meter, count_search
-from sakuin.retrieval.passages import estimated_tokens
 
 # Longer items of `learns` are cut in results, so that five results always fit. get_chunk_by_id has them whole.
 _ITEM_LENGTH = 150

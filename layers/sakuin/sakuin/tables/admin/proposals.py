@@ -11,11 +11,10 @@ from sakuin.errors import Invalid, NotFound
 from sakuin.language.character_grams import character_grams
 from sakuin.language.impacts import impacts_in_chunk
 from sakuin.language.model import Slot
-from sakuin.language.unicode_text import folded
+from sakuin.language.unicode_text import estimated_tokens, folded
 from sakuin.platform.openai.models import model_facts
 from sakuin.retrieval.filters import MOST_FILTERS, MOST_LISTED, FieldType, value_of
 from sakuin.retrieval.index_version import TableCut
-from sakuin.retrieval.passages import estimated_tokens
 from sakuin.retrieval.ranking import Candidate, Frequencies, word_matches
 from sakuin.tables.chunking import chunks
 from sakuin.tables.entries import EntryRules
