@@ -16,7 +16,7 @@ LAYERS = sorted(ROOT.glob("layers/*/requirements.txt"))
 NPM = sorted([*ROOT.glob("tests/*/package-lock.json"), *ROOT.glob("requirements/*/package-lock.json")])
 # What Lambda brings itself; parts of dev.in that have no lock of their own.
 ON_LAMBDA = {"boto3", "botocore", "s3transfer", "urllib3"}
-PARTS = {"product.in", "local.in", "command.in", "postgrest.in"}
+PARTS = {"product.in", "local.in", "command.in", "postgrest.in", "onnx.in"}
 
 
 def name_of(path: Path) -> str:

@@ -82,7 +82,7 @@ BODIES: dict[str, Any] = {
     "POST /v1/index/activate": {},
     "POST /v1/index/vectors": {"queries": ["公式"]},
     "POST /v1/explain": {"query": "公式"},
-    **{name: {"query": "公式"} for name in SEARCHES},
+    **{name: {"query": "math/a で解の公式に係数を代入する"} for name in SEARCHES},
     "POST /v1/read": {"page": "math/a"},
     "POST /v1/find": {"text": "公式"},
     "POST /v1/feedback": {"query": "公式", "answered": False},
