@@ -142,8 +142,9 @@ def analyze_query(
     terms = dict.fromkeys(term for unit in plain_units for term in unit.phrasings[0])
     known_terms = tuple(term for term in terms if term in lexicon.known)
     as_typed = {term for unit in typed_units for phrasing in unit.phrasings for term in phrasing}
+    stops = ((one.start, one.end) for one in query_units(typed) if typed.text[one.start : one.end] in stop)
     remaining = [Slot("gram", (word,)) for word in known_terms if word not in as_typed]
-    grams = [] if "grams" in without else _grams(typed, variant, draft, translated)
+    grams = [] if "grams" in without else _grams(typed, variant, draft, (*translated, *stops))
     slots: dict[str, tuple[Slot, ...]] = {}
     groups = {} if "synonyms" in without else {**lexicon.synonyms, "": [*lexicon.synonyms.get("", ()), *SPELLINGS]}
     for folder, synonyms in folder_synonyms(query, groups).items():
@@ -187,15 +188,15 @@ def _texts(query: str, draft: Draft, names: Sequence[str]) -> tuple[str, str | N
 
 
 def _grams(
-    typed: AnalyzedText, variant: AnalyzedText, draft: Draft, translated: Sequence[tuple[int, int]]
+    typed: AnalyzedText, variant: AnalyzedText, draft: Draft, without: Sequence[tuple[int, int]]
 ) -> list[Slot]:
     """Returns the slots of character grams: of what was typed, and of its variants.
 
-    Words that are searched in another language have no grams.
+    `without` are the spans of stop words, and of words that are searched in another language: these have no grams.
     """
-    slots = gram_slots(blanked(typed.text, sorted(set(translated))))
+    slots = gram_slots(blanked(typed.text, sorted(set(without))))
     for piece in draft.pieces:
-        if not any(start <= piece.typed[0] < end for start, end in translated):
+        if not any(start <= piece.typed[0] < end for start, end in without):
             slots += gram_slots(variant.text[slice(*piece.variant)])
     return slots[:MOST_SLOTS]
 
