@@ -187,9 +187,7 @@ def _texts(query: str, draft: Draft, names: Sequence[str]) -> tuple[str, str | N
     return embedded, " ".join((*names, *(variant or [typed]))) if names or variant else None
 
 
-def _grams(
-    typed: AnalyzedText, variant: AnalyzedText, draft: Draft, without: Sequence[tuple[int, int]]
-) -> list[Slot]:
+def _grams(typed: AnalyzedText, variant: AnalyzedText, draft: Draft, without: Sequence[tuple[int, int]]) -> list[Slot]:
     """Returns the slots of character grams: of what was typed, and of its variants.
 
     `without` are the spans of stop words, and of words that are searched in another language: these have no grams.
