@@ -180,7 +180,7 @@ def test_names_take_the_place_of_ids_and_what_was_made_goes(operator: Operator) 
     here = ("--project", "customer")
     file = operator.file("faq.json", json.dumps(FAQ).encode())
     operator.sakuin("table", "put", file, *here, "--entries", "/*", "--filter", "plan")
-    tool = operator.sakuin("tool", "new", "--table", "faq", "--json-path", "", "--name", "ask", *here)
+    tool = operator.sakuin("tool", "new", "--table", "faq", "--name", "ask", *here)
     assert tool.code == 0, tool
     changed = operator.sakuin("tool", "change", "ask", "--name", "search", "--disable", *here, "--json").document
     assert (changed["name"], changed["enabled"]) == ("search", False)

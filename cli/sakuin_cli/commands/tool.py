@@ -30,12 +30,12 @@ app = typer.Typer(name="tool", help="Search Tools over parts of Tables.", no_arg
 def new(
     command: ChangingCommand,
     table: Annotated[str, typer.Option("--table", metavar="ID", help="The Table to search, or its name.")],
-    json_path: Annotated[
-        str, typer.Option("--json-path", metavar="P", help='JSON Pointer of the part to search; "" is all of it.')
-    ],
     name: Annotated[
         str, typer.Option("--name", metavar="N", help="The name for agents: 1 to 64 of a-z, A-Z, 0-9, _ and -.")
     ],
+    json_path: Annotated[
+        str, typer.Option("--json-path", metavar="P", help="JSON Pointer of the part to search; without it all of it.")
+    ] = "",
     description: DescriptionOption = None,
     project: ProjectOption = None,
     wait: Annotated[
