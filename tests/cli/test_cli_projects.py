@@ -329,6 +329,9 @@ def test_a_member_is_invited_by_address_and_removed(operator: Operator, project:
     assert "ada@school.example" in operator.sakuin(*command).out
     wrong = operator.sakuin(*command, "--add", "ada")
     assert (wrong.code, "no e-mail address" in wrong.err) == (1, True), wrong
+    # She has accepted, and is invited again.
+    operator.deployment.sql.execute("update project_member set is_invited = false where email is not null")
+    operator.sakuin(*command, "--add", "ada@school.example")
     assert operator.sakuin(*command, "--rm", "ada@school.example", "--json").document["members"] == []
 
 

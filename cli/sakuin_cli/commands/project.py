@@ -44,8 +44,9 @@ def members(
         command.send("POST", *place, email=add, role=role)
     if rm:
         listed = command.client.call("GET", *place)["members"]
-        (id,) = [one["user_id"] for one in listed if rm.lower() == one["email"]] or [rm]
-        command.send("DELETE", *place, id)
+        # Who has accepted may be invited again: both go.
+        for id in [one["user_id"] for one in listed if rm.lower() == one["email"]] or [rm]:
+            command.send("DELETE", *place, id)
     with command.terminal.waiting():
         listed = command.client.call("GET", *place)["members"]
     command.terminal.rows("members", listed)
