@@ -11,6 +11,7 @@ from sakuin.errors import Invalid
 from sakuin.retrieval.filters import MOST_LISTED, check_known, conditions, found_elsewhere
 from sakuin.tables.admin.proposals import proposal
 from sakuin.tables.entries import EntryRules
+from sakuin.tables.turbopuffer import ChunkStore
 
 from tests.worlds import TableWorld, long
 
@@ -251,6 +252,23 @@ def test_an_identifier_finds_its_entry_first(world: TableWorld, shape: str) -> N
         (first, *_) = world.answer(endpoint, name, top_k=1)["results"]
         right += first["chunk"]["json_pointer"].startswith(f"{place}/")
     assert right >= 0.99 * len(places)
+
+
+def test_a_code_whose_parts_stand_apart_is_absent_and_the_store_is_asked_once_for_it(
+    world: TableWorld, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    texts = ["Set the value of a key, then read it.", "Delete a key and its history."]
+    _, _, endpoint = world.with_entries({"faq": [{"answer": text} for text in texts]}, {"pattern": "/faq/*"})
+    asked: list[object] = []
+    texts_with = ChunkStore.texts_with
+
+    def counted(store: ChunkStore, namespace: str, terms: Any, **options: Any) -> list[list[str]]:
+        asked.append(terms)
+        return texts_with(store, namespace, terms, **options)
+
+    monkeypatch.setattr(ChunkStore, "texts_with", counted)
+    assert world.answer(endpoint, "What does set_value do with a key?")["not_in_scope"] == ["set_value"]
+    assert len(asked) == 1
 
 
 def test_entries_with_the_same_searched_text_are_one_result_that_says_where_the_others_differ(

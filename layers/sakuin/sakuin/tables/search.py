@@ -1,7 +1,7 @@
 """The search of a Search Tool in its part of a Table."""
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import asdict, dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol
@@ -210,14 +210,19 @@ class SearchTable:
         # A Tool with a fixed filter that nothing passes has no results.
         fixed = fixed_conditions(tool.entries, tool.fixed) or ()
         scope = pointer_hash(tool.json_path)
-        texts_with = partial(self.store.texts_with, name, scope=scope, limit=COMPARED, needed=fixed)
+        texts_of: dict[tuple[str, ...], Sequence[str]] = {}
+
+        def have_terms(lists: Sequence[Sequence[str]]) -> Iterable[bool]:
+            texts = self.store.texts_with(name, lists, scope=scope, limit=COMPARED, needed=fixed)
+            texts_of.update(zip(map(tuple, lists), texts, strict=True))
+            return map(bool, texts)
 
         def few_texts_with(terms: Sequence[str]) -> Sequence[str]:
-            (texts,) = texts_with([terms])
+            texts = texts_of[tuple(terms)]
             return texts if len(texts) < COMPARED else ()
 
         text = "\n".join([at.chunk_text, *shown])
-        return lack_of(text, question, lambda terms: map(bool, texts_with(terms)), few_texts_with)
+        return lack_of(text, question, have_terms, few_texts_with)
 
     def explanation(
         self,

@@ -118,7 +118,8 @@ def absent(specifics: Sequence[Specific], has_terms: HasTerms, texts_with: Texts
     """Returns the specifics, as typed, of which no form is in the index.
 
     `has_terms` says for each list of terms whether a text has all of them, and `texts_with` returns the texts that have
-    all of some terms, none if they are too many: a text with the parts of a code may not have the code.
+    all of some terms, none if they are too many: a text with the parts of a code may not have the code. It is asked
+    after `has_terms`, for some of the same lists.
     """
     forms = [(one, terms) for one in specifics for terms in _terms_of_forms(one) if terms]
     has = has_terms([terms for _, terms in forms])
