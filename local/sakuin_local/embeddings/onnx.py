@@ -43,6 +43,7 @@ class OnnxModel:
         self._tokenizer = Tokenizer.from_file(str(self._folder / _TOKENIZER))
         self._tokenizer.enable_truncation(min(lengths))
         self._tokenizer.enable_padding(pad_id=self._settings("config.json").get("pad_token_id") or 0)
+        self._prompts = {is_query: self._prompt(is_query=is_query) for is_query in (True, False)}
         self.dimensions = len(self.embed([Text(is_query=True, text="a")])[0])
         if self.dimensions > DIMENSIONS:
             raise LocalError(f"The vectors of {path} have {self.dimensions} numbers; at most {DIMENSIONS} are stored")
@@ -57,7 +58,7 @@ class OnnxModel:
 
     def embed(self, texts: Sequence[Text]) -> list[Vector]:
         """Returns vectors of unit length for texts of one kind, in their order."""
-        prompt = self._prompt(is_query=texts[0].is_query)
+        prompt = self._prompts[texts[0].is_query]
         encoded = self._tokenizer.encode_batch([prompt + each.text for each in texts])
         ids = np.array([each.ids for each in encoded], dtype=np.int64)
         mask = np.array([each.attention_mask for each in encoded], dtype=np.int64)
