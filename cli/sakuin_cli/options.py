@@ -128,9 +128,9 @@ def fields_in(given: Iterable[str]) -> dict[str, str]:
         raise typer.BadParameter(str(error), param_hint="--filter") from error
 
 
-def page_filters(own: Sequence[str] | None, **filters: str | None) -> dict[str, Any]:
+def page_filters(own: Sequence[str] | None, folder: str | None, **filters: str | None) -> dict[str, Any]:
     """Returns the filters of a search of pages; `own` are FIELD=VALUE, several of a field any of them."""
-    given = {name: value for name, value in filters.items() if value is not None}
+    given = {name: value for name, value in (filters | {"in": folder}).items() if value is not None}
     values: dict[str, list[str]] = {}
     for each in own or ():
         for name, value in fields_in([each]).items():

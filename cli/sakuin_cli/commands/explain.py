@@ -56,8 +56,9 @@ def explain(
     index: IndexOption = None,
 ) -> None:
     """Show how a question is analyzed and ranked, and why a section or an entry is missing."""
-    named = {"type": type, "category": category, "level": level, "language": language, "material": material}
-    filters = page_filters(filter, **named, **{"in": folder})
+    filters = page_filters(
+        filter, folder, type=type, category=category, level=level, language=language, material=material
+    )
     with command.terminal.waiting():
         explanation = command.client.explain(
             query, tool=tool, expected=expected, top_k=top_k, depth=top_k, filters=filters, legs=legs, index=index

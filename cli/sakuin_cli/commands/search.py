@@ -54,8 +54,9 @@ def search(
     if exact:
         _find(command, query, material, folder)
         return
-    named = {"type": type, "category": category, "level": level, "language": language, "material": material}
-    filters = page_filters(filter, **named, **{"in": folder})
+    filters = page_filters(
+        filter, folder, type=type, category=category, level=level, language=language, material=material
+    )
     terminal = command.terminal
     with terminal.waiting():
         answer = command.agent(tool).call(tool, {"query": query, "top_k": top_k, **filters})

@@ -108,14 +108,14 @@ class Filters:
     @classmethod
     def of_key(cls, folder: str, filter: Mapping[str, str] | None) -> "Filters":
         """Returns the filter that a key fixes: a folder, and a value for each field. Raises `Invalid`."""
-        named = {name: value for name, value in (filter or {}).items() if name in _OF_KEYS}
+        named: dict[str, Any] = {name: value for name, value in (filter or {}).items() if name in _OF_KEYS}
         if (kind := named.get("type")) and kind not in get_args(ChunkType):
             raise Invalid(f"There is no type {kind!r}. There are: {', '.join(get_args(ChunkType))}")
         fields = {name: value for name, value in (filter or {}).items() if name not in _OF_KEYS}
         needed = conditions(dict.fromkeys(fields, "list"), fields)
         if {"", *RESERVED} & fields.keys() or len(needed) < len(fields) or not all(named.values()):
             raise Invalid("A filter has a value for type, category, level, language, or fields that pages have")
-        return cls(**{"folder": folder or None, **named}, own=needed)  # type: ignore[arg-type]
+        return cls(**named, folder=folder or None, own=needed)
 
     @property
     def beginning(self) -> str | None:

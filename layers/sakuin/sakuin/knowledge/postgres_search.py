@@ -43,7 +43,7 @@ from sakuin.language.unicode_text import nfc
 from sakuin.platform.embedding import Vector
 from sakuin.platform.supabase.client import Client, call, vector_text
 from sakuin.retrieval.exact_text import exact_pattern
-from sakuin.retrieval.filters import MOST_LISTED, check_known
+from sakuin.retrieval.filters import MOST_LISTED, check_known, said_elsewhere
 from sakuin.retrieval.index_version import PageIndexVersion
 from sakuin.retrieval.proximity import COMPARED, ComparedText, ranked_by_texts
 from sakuin.retrieval.ranking import (
@@ -100,7 +100,11 @@ class Question:
 DEPTH = 100
 # Concepts or pages in one list.
 ENTRIES_A_PAGE = 100
-_SINGLE = ("type", "category", "level", "language", "material", "folder")
+# Where `FilterValues` has the values of each filter.
+_LISTS = {
+    **{"type": "types", "category": "categories", "level": "levels", "language": "languages"},
+    **{"material": "materials", "folder": "folders"},
+}
 # Values of a filter that finds something where others do not.
 _HINTED = 5
 # Described folders in one answer.
@@ -154,7 +158,7 @@ class PostgresChunks:
                 "p_sample": SAMPLE if question.vector is not None else 0,
                 "p_posting_budget": self.posting_budget,
                 "p_expected": question.expected,
-                **_filters(question.filters),
+                "p_filter": question.filters.stored,
                 "p_fixed": _fixed(question.filters),
             },
         )
@@ -172,7 +176,7 @@ class PostgresChunks:
                 "p_space": question.version.space,
                 "p_sample": SAMPLE if question.vector is not None else 0,
                 "p_expected": question.expected,
-                **_filters(question.filters),
+                "p_filter": question.filters.stored,
                 "p_fixed": _fixed(question.filters),
             },
         )
@@ -182,7 +186,7 @@ class PostgresChunks:
         return {row["id"]: row for row in call(self.client, "chunks_to_show", {"p_ids": list(ids)})} if ids else {}
 
     def has_terms(self, terms: Sequence[Sequence[str]], filters: Filters) -> list[bool]:
-        return list(call(self.client, "has_terms", {"p_terms": list(map(list, terms)), **_filters(filters)}))
+        return list(call(self.client, "has_terms", {"p_terms": list(map(list, terms)), "p_filter": filters.stored}))
 
 
 @dataclass(frozen=True, slots=True)
@@ -339,7 +343,7 @@ class ReadKnowledge:
         arguments = {
             **{"p_pattern": exact_pattern(text), "p_limit": _FOUND, "p_seconds": _SCAN_SECONDS},
             **{"p_after_material": material, "p_after_position": position},
-            **{"p_material": filters.material, "p_in": filters.beginning, **_filters(filters)},
+            **{"p_material": filters.material, "p_in": filters.beginning, "p_filter": filters.stored},
         }
         answer = call(self.client, "find_text", arguments)
         matches = tuple(TextMatch(**{**row, "lines": tuple(row["lines"])}) for row in answer["found"])
@@ -354,7 +358,7 @@ class ReadKnowledge:
             "p_limit": limit + 1,
             "p_after_material": material,
             "p_after_position": position,
-            **_filters(filters),
+            "p_filter": filters.stored,
         }
         concepts = [ListedConcept(**row) for row in call(self.client, "list_concepts", arguments)]
         return concepts[:limit], len(concepts) > limit
@@ -363,7 +367,7 @@ class ReadKnowledge:
         self, filters: Filters, after: str | None, *, limit: int = ENTRIES_A_PAGE
     ) -> tuple[Sequence[ListedMaterial], bool]:
         """Returns the pages of the folder by name after a name, and whether there are more."""
-        arguments = {"p_limit": limit + 1, "p_after": after, **_filters(filters)}
+        arguments = {"p_limit": limit + 1, "p_after": after, "p_filter": filters.stored}
         rows = call(self.client, "list_materials", arguments)
         return [ListedMaterial(**row) for row in rows[:limit]], len(rows) > limit
 
@@ -376,7 +380,7 @@ class ReadKnowledge:
     def filter_values(self, *, like: str | None = None, filters: Filters = EVERYTHING) -> FilterValues:
         """Returns the first values of each filter beside `filters`, and the materials whose names are like `like`."""
         arguments = {"p_limit": MOST_LISTED, "p_material": like, "p_in": self.fixed.beginning, "p_fields": True}
-        values_by_name = call(self.client, "filter_values", arguments | _filters(self.within(filters)))
+        values_by_name = call(self.client, "filter_values", arguments | {"p_filter": self.within(filters).stored})
         fields = {name: each for name, each in values_by_name.pop("fields").items() if name not in self._fixed_fields}
         return FilterValues(**{name: tuple(values) for name, values in values_by_name.items()}, fields=fields)
 
@@ -402,16 +406,16 @@ class ReadKnowledge:
 
     def hint(self, filters: Filters) -> str | None:
         """Returns with which values of one filter the others find something; None unless there are two or more."""
-        needed = {name: f"{name}={value}" for name in _SINGLE if (value := getattr(filters, name))}
+        needed = {name: f"{name}={value}" for name in _LISTS if (value := getattr(filters, name))}
         needed |= {each.field: str(each) for each in filters.own}
         places = []
         for name in needed if len(needed) > 1 else ():
             conditions = tuple(each for each in filters.own if each.field != name)
-            looser = replace(filters, own=conditions, **({name: None} if name in _SINGLE else {}))
+            looser = replace(filters, own=conditions, **({name: None} if name in _LISTS else {}))
             listed = self.filter_values(filters=looser)
             if values := {**listed.fields, **_lists(listed)}.get(name, ()):
                 places.append(f"{name} {', '.join(values[:_HINTED])}")
-        return f"0 for {' and '.join(needed.values())}; found in {'; '.join(places)}" if places else None
+        return said_elsewhere(needed.values(), places)
 
 
 def _no_field(name: str, listed: FilterValues) -> Invalid:
@@ -420,8 +424,7 @@ def _no_field(name: str, listed: FilterValues) -> Invalid:
 
 def _lists(listed: FilterValues) -> dict[str, Sequence[str]]:
     """Returns the values of the filters by their names."""
-    names = {"type": "types", "category": "categories", "level": "levels", "language": "languages"}
-    return {name: getattr(listed, of) for name, of in (names | {"material": "materials", "folder": "folders"}).items()}
+    return {name: getattr(listed, values) for name, values in _LISTS.items()}
 
 
 def _unknown(name: str, value: str, values: Sequence[str]) -> str:
@@ -480,10 +483,6 @@ def _slots(question: Question) -> list[dict[str, Any]]:
         {"terms": slot.terms} | ({"folders": those} if len(those) < len(folders) else {})
         for (slot, _), those in of_slot.items()
     ]
-
-
-def _filters(filters: Filters) -> dict[str, Any]:
-    return {"p_filter": filters.stored}
 
 
 def _fixed(filters: Filters) -> dict[str, Any] | None:

@@ -146,7 +146,12 @@ def found_elsewhere(needed: Sequence[Condition], attributes: Sequence[Attributes
         if counts:
             shown = ", ".join(f"{value} ({count})" for value, count in counts.most_common(5))
             failed.append(shown if len(needed) == 1 else f"{condition.field} {shown}")
-    return f"0 for {' and '.join(map(str, needed))}; found in {'; '.join(failed)}" if failed else None
+    return said_elsewhere(map(str, needed), failed)
+
+
+def said_elsewhere(needed: Iterable[str], places: Sequence[str]) -> str | None:
+    """Returns that nothing passes conditions, and the values with which something is found; None without any."""
+    return f"0 for {' and '.join(needed)}; found in {'; '.join(places)}" if places else None
 
 
 def _or(value: Value | None, default: float) -> float:

@@ -35,15 +35,19 @@ _FOLDERS = 600
 _LANGUAGES = 3
 
 
-def filters_of(properties: Schema, known: FilterValues) -> Schema:
-    """Returns the properties of a search with the values of its filters; a filter without two values is left out."""
+def with_values(properties: Schema, known: FilterValues) -> Schema:
+    """Returns the properties of a search with the values of its filters.
+
+    Category and language are left out if they have less than two values, and `filter` if no page has fields.
+    """
     lists = {"category": known.categories, "level": known.levels, "language": known.languages}
-    shown = {name: schema for name, schema in properties.items() if len(lists.get(name, "..")) > 1 or name == "level"}
-    shown |= {name: shown[name] | _enum(values) for name, values in lists.items() if name in shown and values}
+    chosen = {name: values for name, values in lists.items() if len(values) > 1 or (name == "level" and values)}
     items = {name: {"type": "string", **_enum(values)} for name, values in known.fields.items()}
     fields = {name: {"type": "array", "items": values} for name, values in items.items()}
-    filter = {"filter": {"type": "object", "description": "Fields of pages.", "properties": fields}}
-    return {name: schema for name, schema in (shown | filter).items() if name != "filter" or fields}
+    own = {"filter": {"type": "object", "description": "Fields of pages.", "properties": fields}} if fields else {}
+    left_out = {"category", "language", "filter"} - chosen.keys() - own.keys()
+    shown = {name: schema for name, schema in properties.items() if name not in left_out}
+    return shown | {name: shown[name] | _enum(values) for name, values in chosen.items()} | own
 
 
 def _enum(values: Sequence[str]) -> Schema:

@@ -105,7 +105,7 @@ class KnowledgeTools:
         except SakuinError:
             logger.warning("the tools are listed without the values of filters", exc_info=True)
             return {}
-        shown = schemas.filters_of(properties, values)
+        shown = schemas.with_values(properties, values)
         return {"input_schema": tool.input_schema | {"properties": shown}}
 
     def instructions(self) -> str:
