@@ -78,6 +78,11 @@ def read(body: str) -> Explanation:
         ("<a href='#c'><code>f()</code></a>, <a href='#d'><b>D</b></a>", "f(), D", "f(), D"),
         ("<ul><li>📌 one<p>📌 two</p></ul>", "- 📌 one\n  two", "- 📌 one\ntwo"),
         ("a\ufdd2\ufdd8b", "ab", "ab"),
+        (
+            r"<p>a<p><code>:</code> で<p>&gt; b<p>| c |<p><code>\</code>&gt; d<dl><dt>e<dd>: f<p>: g</dl>",
+            "a\n\\: で\n\\> b\n\\| c |\n\\\\> d\ne\n: : f\n  \\: g",
+            "a\n: で\n> b\n| c |\n\\> d\ne\n: f\n: g",
+        ),
     ],
 )
 def test_what_is_shown_has_the_structure_and_what_is_searched_has_not(body: str, shown: str, searched: str) -> None:

@@ -33,8 +33,10 @@ _WRITTEN = {INDENT: " ", QUOTE: "> "}
 _MARKER = re.compile(r"- |-?\d+\. |[A-Za-z]{1,15}\. |: ")
 
 # What `markdown` writes before a line.
-_PREFIX = re.compile(r"(?:> | )*(?:: )?")
-_IS_WRITTEN = re.compile(r"^(?:$|[ >|:])", re.MULTILINE)
+_PREFIX = re.compile(r"(?:> | )*(?:: |(\\)(?=\\*[>:|] ))?")
+_IS_WRITTEN = re.compile(r"^(?:$|[ >|:\\])", re.MULTILINE)
+# A line of an author that looks like one of these gets a backslash. (U+FDD0 becomes one.)
+_LOOKS_WRITTEN = re.compile(r"^(?=[\\\ufdd0]*[>:|] )", re.MULTILINE)
 _ADDED_ROW = re.compile(r"\|(?:  \|)+|\|(?: --- \|)+")
 _SPANNED_CELL = re.compile(r"(?<!\S)\| (?=\|(?!\S))")
 
@@ -60,6 +62,8 @@ def markdown(marked: str) -> str:
             text = text.strip("\n").replace(BORDER, "|").replace(SPANNED, "")
             marker = _MARKER.match(text) if LEAD in marks else None
             inside = levels + " " * marker.end() if marker else levels
+            first = "-" if marker else ""
+            text = _LOOKS_WRITTEN.sub(r"\\", first + text).removeprefix(first)
             written.append(levels + text.replace("\n", f"\n{inside}"))
         before = kind
     return "\n".join(written)
@@ -130,7 +134,7 @@ def _plain(text: str) -> str:
 def _plain_line(line: str) -> str:
     prefix = _PREFIX.match(line)
     line = line[prefix.end() :] if prefix else line
-    if not line.startswith("| ") or not line.endswith("|"):
+    if (prefix and prefix[1]) or not line.startswith("| ") or not line.endswith("|"):
         return line
     if _ADDED_ROW.fullmatch(line):
         return ""

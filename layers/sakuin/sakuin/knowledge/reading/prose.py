@@ -160,7 +160,7 @@ def _flowing(joined: str, addresses: Sequence[str]) -> str:
     lines = filter(None, map(_line, flowing.split(BREAK)))
     plain = readable_tex(nfc((f"\n{LINE}" if is_marked else "\n").join(lines)))
     plain = DECORATION.sub(r"\1", plain)
-    written = markdown(plain) if is_marked else plain
+    written = markdown(plain)
     # `str.translate` looks at every character.
     for sign, meant in AS_WRITTEN.items():
         written = written.replace(sign, meant)
