@@ -85,6 +85,8 @@ def test_an_authors_items_are_judged_and_get_a_form_to_use(items: tuple[str, ...
             "text",
             "a symptom, a mistake or a confusion",
         ),
+        (("欠点に気づく", "係数の問題点を見つける", "根号の計算"), "[文](<a?x=1>) の A => b", None),
+        (("Explain what happens", "Find two roots", "Find the roots"), "text", None),
     ],
 )
 def test_a_mixture_that_lacks_a_kind_of_item_is_weak(items: tuple[str, ...], content: str, lack: str | None) -> None:
@@ -92,6 +94,14 @@ def test_a_mixture_that_lacks_a_kind_of_item_is_weak(items: tuple[str, ...], con
     findings = findings_of_page("m", page("rule-a", explanations=(formula,)), index("rule-a", given=items))
     assert [finding.rule for finding in findings] == ["learns-weak"] * (lack is not None)
     assert lack is None or lack in findings[0].message
+
+
+@pytest.mark.parametrize(("other", "is_weak"), [("rule-b", True), ("More options", False)])
+def test_a_word_that_another_title_of_the_page_has_may_be_in_every_item(other: str, is_weak: bool) -> None:
+    one, two = page("rule-a", "rule-b").explanations
+    titled = page("rule-a", explanations=(replace(one, title="What are Options With"), replace(two, title=other)))
+    findings = findings_of_page("m", titled, index("rule-a", given=("Fix options", "Find options", "Find old options")))
+    assert ("learns-weak" in [finding.rule for finding in findings]) == is_weak
 
 
 def test_sections_of_headings_without_any_source_have_no_learns_and_are_counted() -> None:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sakuin.errors import Invalid, NotFound
-from sakuin.knowledge.learns.actions import ACTION_NOUNS, ENGLISH_ACTION, calculates
+from sakuin.knowledge.learns.actions import ACTION_NOUNS, ENGLISH_ACTION, KANA, calculates
 from sakuin.knowledge.learns.authored import LearnsFile, learns_keys, parse_learns, parse_synonyms
 from sakuin.knowledge.learns.instructions import INSTRUCTIONS, STEPS, Section, sections_of
 from sakuin.knowledge.learns.writer import clean_learns
@@ -19,10 +19,11 @@ from sakuin.knowledge.names import LEARNS_FILE, chunk_id, is_anchor
 from sakuin.knowledge.page import Finding, IndexedChunk, Page
 from sakuin.knowledge.validation import poor_learns, unreadable_file, unreadable_page
 from sakuin.language.analysis import analyze
-from sakuin.language.model import LexiconEntries
-from sakuin.language.questions.function_words import stop_words
+from sakuin.language.model import LexiconEntries, Specific
+from sakuin.language.questions.function_words import language_of, may_be_german, stop_words
 from sakuin.language.questions.query_analysis import analyze_query
 from sakuin.language.questions.specifics import missing_from
+from sakuin.language.unicode_text import nfkc
 from sakuin.retrieval.vectors import text_hash
 
 from sakuin_cli.evaluation.questions import Question
@@ -40,6 +41,8 @@ LOCK_FILE = "learns.lock"
 _HASH_DIGITS = 16
 # An example, as 4x²-9=0: signs and letters around a small number.
 _EXAMPLE = re.compile(r"(?<![!-~²³])(?![!-~²³√−×÷±≠°]*\d{4})[!-~²-⁹√−×÷±≠°]*[\d²-⁹][!-~²-⁹√−×÷±≠°]*")
+# A word or several, as two-level; and the last part of click.echo, not of main.rs.
+_EVERYDAY, _MEMBER = re.compile(r"[a-z]+(?:-[a-z]+)*"), re.compile(r"(?<=[.:])[A-Za-z]\w{3,}$")
 # A word of at most this share of the sections is rare. Of the weight of an item's words that the pages have, rare words
 # of other sections' titles have at most this share.
 _RARE, _FOREIGN = 0.05, 0.5
@@ -84,9 +87,9 @@ class LearnsOfSite:
         return Counter(word for words in self.texts.values() for word in words)
 
     @cached_property
-    def titles(self) -> frozenset[str]:
-        """Returns the words of all titles."""
-        return frozenset(word for one in self.sections for word in _words(one.section.title))
+    def titles(self) -> Sequence[frozenset[str]]:
+        """Returns the words of each title."""
+        return [frozenset(_words(one.section.title)) for one in self.sections]
 
     @cached_property
     def calculating(self) -> frozenset[str]:
@@ -109,18 +112,22 @@ class LearnsOfSite:
                     yield one.finding("learns-promise", said)
 
     def _lacked(self, one: WrittenSection, item: str) -> Iterator[str]:
-        """Yields the codes, names and numbers that a section lacks; else rare words of other titles that outweigh."""
-        action = ENGLISH_ACTION.sub("", item)
+        """Yields the codes, names and numbers that a section lacks; else what it lacks of another one's subject."""
+        action, text = ENGLISH_ACTION.sub("", item), _said(one.section)
         said = _EXAMPLE.sub(" ", action) if one.section.material in self.calculating else action
-        yield from missing_from(_said(one.section), analyze_query(said, LexiconEntries())) or self._foreign(one, said)
+        question = analyze_query(said, LexiconEntries())
+        missing = missing_from(text, question)
+        names = (name for name in question.specifics if name.text in missing)
+        yield from [name.text for name in names if not _is_free(name, said, text)] or self._foreign(one, said)
 
     def _foreign(self, one: WrittenSection, item: str) -> Sequence[str]:
-        """Returns rare words of other titles in an item that its section lacks, if they have most of its weight."""
+        """Returns rare words of another title, which an item has whole, that outweigh what its section has."""
         here, total = self.texts[one.id], len(self.texts)
         weights = {word: math.log(total / self.frequency[word]) for word in {*_words(item)} if self.frequency[word]}
-        most = max(_RARE * total, 1)
-        foreign = [word for word in weights if word in self.titles - here and self.frequency[word] <= most]
-        return foreign if sum(map(weights.__getitem__, foreign)) > _FOREIGN * sum(weights.values()) else ()
+        lacked = {word for word in weights.keys() - here if self.frequency[word] <= max(_RARE * total, 1)}
+        titles = (sorted(title & lacked) for title in self.titles if title <= weights.keys())
+        most = _FOREIGN * sum(weights.values())
+        return next((words for words in titles if sum(map(weights.__getitem__, words)) > most), ())
 
     def answered_elsewhere(
         self, client: "DeploymentClient", on_progress: OnProgress
@@ -172,6 +179,21 @@ def written_sections(material: str, page: Page, items: Mapping[str, tuple[str, .
 
 def _said(section: Section) -> str:
     return "\n".join((*section.path, section.title, section.text))
+
+
+def _is_free(name: Specific, item: str, text: str) -> bool:
+    """Returns whether a section has a name beside other signs or words, or it is none: 一度, スマホ, two-level."""
+    if name.kind == "number":
+        return not name.text.isascii() or f"{name.text}つ" in nfkc(item)
+    if language_of(item).startswith("latin/") and _EVERYDAY.fullmatch(name.text) and f"`{name.text}" not in item:
+        return True
+    kinds = {each.kind for line in analyze(name.text).lines for each in line}
+    is_common = may_be_german(item) or (KANA.search(name.text) and "固有名詞" not in kinds)
+    # The parts of hydrateOnIdle(callback, click.echo for echo(), use in useキーワード, and Mac in macOS.
+    member = "".join(rf"|(?<=[.:]){last}|{last}(?=\()" for last in _MEMBER.findall(name.text.rstrip("()")))
+    form = rf"(?:(?<![A-Za-z0-9_])|(?<=[a-z])(?=[A-Z]))(?i:%s{member})(?![a-z0-9_])"
+    is_written = all(re.search(form % re.escape(part), nfkc(text)) for part in re.split(r"[()]", name.text) if part)
+    return is_written or (name.kind == "name" and bool(is_common))
 
 
 def _words(text: str) -> Iterator[str]:

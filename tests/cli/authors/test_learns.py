@@ -110,6 +110,31 @@ def test_the_check_refuses_what_the_section_does_not_have(
     assert result.exit_code == (1 if rule else 0)
 
 
+@pytest.mark.parametrize(
+    ("text", "item", "lacks"),
+    [
+        ("Put __init__.py beside it, or --shout/--no-shout.", "Fix __init__.py and --shout/--no-shout", None),
+        ("Call echo() with Context.params on macOS.", "Fix click.echo() of ctx.params on a Mac", None),
+        ("Open the file main.rs now.", "Fix the file lib.rs", "lib.rs"),
+        ("A command is here.", "How to write a findable, two-level subcommand", None),
+        ("A command is here.", "How to write a `subcommand` for Numpy", "subcommand, Numpy"),
+        ("`use`キーワードでRngトレイトとVecを読む。", "use で Vec<T> と Rng を一度に読む方法", None),
+        ("fn(callback) を呼ぶ。", "スマホで fn（callback）を3つ呼ぶ方法", None),
+        ("Das ist nicht die Farbe.", "Erkläre, wann Farbe und Zeitpunkt nicht verwechselt werden", None),
+        ("A command is here.", "How to show running things", None),
+        ("A command is here.", "How to show the listing", "listing"),
+    ],
+)
+def test_only_names_and_whole_subjects_are_promises(
+    learns: Learns, site: Path, text: str, item: str, lacks: str | None
+) -> None:
+    pages = {"rule-a": f"Here: {text}", "rule-b": "Listing: more", "rule-c": "Running programs: more"}
+    (site / "junior" / "x.html").write_bytes(a_page(pages, title=""))
+    (site / "learns.yml").write_text(f"x:\n  rule-a: ['{item}']\n", "utf-8")
+    shown = learns("--check", "--json").stdout
+    assert f" names {lacks}, which the section lacks" in shown if lacks else "which the section lacks" not in shown
+
+
 def test_small_numbers_of_an_example_are_no_promise_where_the_section_calculates(learns: Learns, site: Path) -> None:
     (site / "junior" / "x.html").write_bytes(a_page({"rule-a": "解の公式: 係数を代入して x = 2 と解く公式です。"}))
     numbers = GOOD.replace("すぐ答えを", " x²+5x+6=0 の答えを")

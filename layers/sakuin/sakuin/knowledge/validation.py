@@ -7,7 +7,7 @@ from itertools import islice
 from typing import Any
 from urllib.parse import quote
 
-from sakuin.knowledge.learns.actions import lacking, language_of_text, names_action
+from sakuin.knowledge.learns.actions import lacking, language_of_text, names_action, title_words
 from sakuin.knowledge.learns.writer import LEARNS_MAX, LEARNS_MIN, clean_learns
 from sakuin.knowledge.model import Collapse
 from sakuin.knowledge.names import SYNONYMS_FILE
@@ -150,6 +150,7 @@ def _unnamed_boxes(material: str, page: Page, severity: Severity) -> Iterator[Fi
 def poor_learns(material: str, page: Page, chunks: Iterable[IndexedChunk]) -> Iterator[Finding]:
     """Yields the findings about `learns` of an author: their number, items without an action, and a poor mixture."""
     explanations = {one.anchor: one for one in page.explanations}
+    of_titles = Counter(word for one in page.explanations for word in title_words(one.title))
     for chunk in chunks:
         if chunk.learns_given is None or chunk.anchor not in explanations:
             continue
@@ -166,7 +167,8 @@ def poor_learns(material: str, page: Page, chunks: Iterable[IndexedChunk]) -> It
             said = coded("finding.learns_no_action", anchor=chunk.anchor, forms=forms, items=" / ".join(passive))
             yield Finding("warning", "learns-no-action", material, chunk.anchor, said)
         explanation = explanations[chunk.anchor]
-        for lack in lacking(items, explanation.title, explanation.content):
+        words = [word for word in title_words(explanation.title) if of_titles[word] == 1]
+        for lack in lacking(items, words, explanation.text):
             said = coded(f"finding.learns_lack_{lack}", anchor=chunk.anchor)
             yield Finding("warning", "learns-weak", material, chunk.anchor, said)
 

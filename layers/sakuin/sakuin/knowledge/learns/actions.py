@@ -1,9 +1,10 @@
 """Phrases that name an action, the mixture of a list, and the language of a text."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from typing import Literal
 
+from sakuin.language.questions.function_words import stop_words
 from sakuin.language.unicode_text import is_japanese, one_line
 
 Language = Literal["ja", "en", "other"]
@@ -11,7 +12,6 @@ Language = Literal["ja", "en", "other"]
 Lack = Literal["symptom", "everyday", "example"]
 
 KANA = re.compile(r"[ぁ-んァ-ヴ]")
-KANJI = re.compile(r"[㐀-鿿]")
 # In the form that Python finds fastest (`retrieval/passages.py`).
 CJK = re.compile(r"[ぁ-んァ-ヴ㐀-鿿][ぁ-んァ-ヴ㐀-鿿]*")
 LATIN = re.compile(r"[A-Za-z]")
@@ -32,10 +32,10 @@ ACTION_NOUNS = (
     *("展開", "注意点", "過程", "変換", "扱い", "練習", "理由"),
 )
 
-# A noun made of a verb and 方: 求め方, 解き方, 描き方.
-WAY = re.compile(r"[一-龠ぁ-ん][いきしちにびみりぎじえけせてねべめれげ]方$")
-
-ACTION = re.compile(rf"(?:{'|'.join(ACTION_NOUNS)})$|(?:方|方法|手順)と[^と]+$")
+# Or a noun made of a verb and 方: 求め方, 解き方, 描き方.
+ACTION = re.compile(
+    rf"(?:{'|'.join(ACTION_NOUNS)})$|(?:方|方法|手順)と[^と]+$|[一-龠ぁ-ん][いきしちにびみりぎじえけせてねべめれげ]方$"
+)
 
 # A dictionary form. `STATE` excludes verbs of state: ある, なる, 等しくなる.
 VERB = re.compile(r"[一-龠ぁ-んァ-ヶ][うくすつぬむるぐぶ]$")
@@ -58,20 +58,22 @@ ENGLISH_ACTION = re.compile(
 SYMPTOM = {
     "ja": re.compile(
         "ない|なく|ずに|なぜ|理由|間違|まちが|ミス|誤|忘れ|混同|混乱|迷|困|違い|ちがい|見分け|区別|使い分け|見極め|防ぐ|避け|直す|"
-        "エラー|失敗|注意|気をつけ|確かめ|確認|検算|見落|消え|不安|苦手|つまず|逆|減点|もれ|漏れ|合わ"
+        "エラー|失敗|注意|気をつけ|確かめ|確認|検算|見落|消え|不安|苦手|つまず|逆|減点|もれ|漏れ|合わ|気づ|起き|起こ|どうなる|"
+        "原因|問題点|欠点|弱点|落とし穴|危険|警告|防げ|防い|失わ|混ざ|壊|にくい|遅|思い込|直し"
     ),
     "en": re.compile(
         r"n['’]t\b|\b(?:why|not|no|nothing|never|without|instead|rather|wrong\w*|fix\w*|avoid\w*|error\w*|fail\w*|"
         r"mis\w+|confus\w+|differen\w+|apart|lost|los\w+|stuck|stale|slow\w*|old|broken|empty|gone|refus\w+|"
         r"reject\w*|problem\w*|trouble|warning\w*|recover\w*|repair\w*|undo|stop\w*|prevent\w*|too|duplicate\w*|"
-        r"twice|unexpected\w*|decide|choose|whether|which|check\w*|dead|still|fewer|after|hidden)\b",
+        r"twice|unexpected\w*|decide|choose|whether|which|check\w*|dead|still|fewer|after|hidden|"
+        r"happen\w*|cannot|unable|lack\w*|ignor\w*|danger\w*|crash\w*|break\w*)\b",
         re.IGNORECASE,
     ),
 }
 _CODE = re.compile(r"```.*?```|`[^`]*`", re.DOTALL)
 # A variable of one letter, a number or a bracket, then a sign of equality; TeX; a sum.
 _EQUATION = re.compile(
-    r"(?:(?<![\w-])[A-Za-z]|[\d)}²³'])\s*[=＝≦≧]\s*[^\s=\"]|\\(?:frac|sqrt)|\d\s*[+×÷−]\s*\d", re.ASCII
+    r"(?:(?<![\w-])[A-Za-z]|[\d)}²³'])\s*[=＝≦≧]\s*[^\s=\">]|\\(?:frac|sqrt)|\d\s*[+×÷−]\s*\d", re.ASCII
 )
 _DIGIT = re.compile(r"\d")
 _TITLE_WORD = re.compile(r"[㐀-鿿々]{2,}|[ァ-ヺー]{2,}|[^\W\d_ぁ-ヿ㐀-鿿]{4,}")
@@ -92,12 +94,8 @@ def names_action(item: str) -> bool:
     if not is_japanese(core):
         return ENGLISH_ACTION.match(core) is not None
     core = FORMULA_TAIL.sub("", core)
-    return ACTION.search(core) is not None or WAY.search(core) is not None or is_verb(core)
-
-
-def is_verb(text: str) -> bool:
-    """Returns whether `text` ends in a verb of action: 斜辺を求める, not 等しくなる."""
-    return VERB.search(text) is not None and (STATE.search(text) is None or ACTION_LIKE_STATE.search(text) is not None)
+    is_verb = VERB.search(core) and (STATE.search(core) is None or ACTION_LIKE_STATE.search(core))
+    return bool(is_verb) or ACTION.search(core) is not None
 
 
 def without_brackets(item: str) -> str:
@@ -108,8 +106,8 @@ def without_brackets(item: str) -> str:
     return text
 
 
-def lacking(items: Sequence[str], title: str, content: str) -> Iterator[Lack]:
-    """Yields what no item of a list has, for a section with this title and Markdown.
+def lacking(items: Sequence[str], words: Collection[str], text: str) -> Iterator[Lack]:
+    """Yields what no item of a list has, for a section with this text and these words that only its title has.
 
     That is a symptom or a confusion, where its words are known in the language; an item without any word of the title;
     and an example with numbers, if the section calculates.
@@ -117,16 +115,16 @@ def lacking(items: Sequence[str], title: str, content: str) -> Iterator[Lack]:
     language = language_of_text(" ".join(items))
     if (symptom := SYMPTOM.get(language)) and not any(map(symptom.search, items)):
         yield "symptom"
-    words = title_words(title)
     if all(any(word in item.casefold() for word in words) for item in items):
         yield "everyday"
-    if calculates(content) and not any(map(_DIGIT.search, items)):
+    if calculates(text) and not any(map(_DIGIT.search, items)):
         yield "example"
 
 
-def title_words(title: str) -> Sequence[str]:
-    """Returns the beginnings of the words of a title, in lower case."""
-    return [word.casefold()[:_BEGINNING] for word in _TITLE_WORD.findall(title)]
+def title_words(title: str) -> set[str]:
+    """Returns the beginnings of the words of a title that name something, in lower case."""
+    words = title.casefold()
+    return {word[:_BEGINNING] for word in {*_TITLE_WORD.findall(words)} - stop_words(words)}
 
 
 def calculates(content: str) -> bool:

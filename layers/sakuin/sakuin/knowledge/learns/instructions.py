@@ -15,13 +15,14 @@ words of the text are indexed already. Write the words of those who look for it.
 
 For each section write three to five items in the language of the page, each on one line of at most 100 characters.
 
-1. Each item is an action. English: "How to …", "Explain why …", "Decide whether …", "Fix …". Japanese: 〜する方法,
-   〜の計算, 〜の求め方, 〜を見分ける方法, or a verb at the end. Other languages: a verb first.
+1. Each item is an action. English: "How to …", "Explain why …", "Decide whether …", "Fix …". Japanese, last in the
+   line: 〜する方法, 〜の計算, 〜の求め方, 〜を見分ける方法, or a verb. Other languages: a verb first.
 2. Mix them:
    - the task, as somebody says it who has it and does not know what the solution is called; in another item the
      technical name with its usual synonyms;
-   - what brings a reader here: a symptom, an error, a mistake, a confusion with something similar;
-   - everyday words, in an item without any word of the title;
+   - what brings a reader here: a symptom, an error, a mistake, a confusion with something similar. Say what is wrong,
+     fails, happens, is not so or differs: 〜ない原因, 〜の問題点, 〜に気づく, 〜との違い;
+   - everyday words, in an item without any word that only this title of the page has;
    - if the section calculates or has exercises, an example of its kind with small numbers: x²+5x+6=0 のような式を…
 3. Read the whole section, and say only what it teaches. Promise nothing that another section, or only your own
    knowledge, answers: one such item leads readers away from the right section.
