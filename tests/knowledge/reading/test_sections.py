@@ -310,6 +310,13 @@ def test_topics_and_footnotes_of_docutils_are_text() -> None:
     assert by_anchor(f"<main><h1 id=a>A</h1><p>x</p>{asides}</main>")["a"].content == "A\nx\nTopic\nNote"
 
 
+def test_the_signs_of_code_belong_to_a_title() -> None:
+    headings = "Join with <code>format!</code>", "<code><b>#[test]</b></code>:", "A<label><code>b</code></label>", "No!"
+    body = "".join(f"<h2>{heading}</h2><p>Text</p>" for heading in headings)
+    titles = [one.title for one in page(f"<main>{body}<h2><code>empty!</code></h2></main>").explanations]
+    assert titles == ["Join with format!", "#[test]", "A b", "No"]
+
+
 @pytest.mark.parametrize(
     ("part", "titles"),
     [

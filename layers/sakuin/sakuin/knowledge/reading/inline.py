@@ -26,8 +26,9 @@ MOST_WRAPPERS, LONGEST_MARK = 3, 20  # around the mark of a note, and its charac
 LINK, LINK_END, ADDRESS_END = "\ufddd", "\ufdde", "\ufddf"
 # Between two words where a style sets them apart, and after struck-out text.
 GAP = "\x1f"
+CODE_EDGE = "\ufde0"  # around code in a title, whose signs belong to the name: panic!, #[test]
 _GAPS = re.compile(
-    rf"(?<=[\w'’′{ADDRESS_END}]){GAP}+(?={LINK}?[\w\\「『])|(?<=~~){GAP}+(?={LINK}?\d)|{GAP}{GAP}+(?={LINK}?\w)"
+    rf"(?<=[\w'’′{ADDRESS_END}{CODE_EDGE}]){GAP}+(?={LINK}?{CODE_EDGE}?[\w\\「『])|(?<=~~){GAP}+(?={LINK}?\d)|{GAP}{GAP}+(?={LINK}?\w)"
 )
 
 NOTHING = ("", "")

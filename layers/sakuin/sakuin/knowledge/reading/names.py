@@ -3,6 +3,7 @@
 import re
 from collections.abc import Sequence
 
+from sakuin.knowledge.reading.inline import CODE_EDGE
 from sakuin.knowledge.reading.rules import pattern
 from sakuin.language.tex import plain_tex
 from sakuin.language.unicode_text import is_japanese, visible
@@ -63,7 +64,7 @@ def concept_name(text: str) -> str:
         if not any(map(str.isalpha, bare)):
             break
         name = bare
-    return _balanced(WHAT_IS.sub("", name.rstrip(TRAILING)))
+    return _balanced(WHAT_IS.sub("", name.rstrip(TRAILING))).replace(CODE_EDGE, "")
 
 
 def shortened(text: str, *, limit: int = 40) -> str:

@@ -139,7 +139,7 @@ def _left_out(section: AnchoredElement, region: Region, settings: PageSettings) 
     if not region.has_text:
         return "menu" if region.linked else ""
     lines = plain_text(region.prose.text()).split("\n")
-    is_more = section.shape == "element" or any(concept_name(line) != section.title for line in lines)
+    is_more = section.shape == "element" or any(concept_name(line) != concept_name(section.title) for line in lines)
     return None if is_more else ""
 
 

@@ -11,7 +11,7 @@ from bs4 import Tag
 from sakuin.knowledge.markdown import without_code
 from sakuin.knowledge.page import Explanation
 from sakuin.knowledge.reading.anchors import TITLES_PARENT, AnchoredElement
-from sakuin.knowledge.reading.inline import is_inline, is_note_mark, is_struck, marks_of, without_gaps
+from sakuin.knowledge.reading.inline import CODE_EDGE, is_inline, is_note_mark, is_struck, marks_of, without_gaps
 from sakuin.knowledge.reading.names import (
     concept_name,
     is_generic,
@@ -103,7 +103,7 @@ def title_words(title_steps: Iterable[Step], *, of_box: Tag | None = None) -> st
         elif step.kind == "open" and (is_note_mark(step.tag) or is_struck(step.tag)):
             skipped = step.tag
         else:
-            words += marks_of(step.tag)[step.kind == "close"]
+            words += CODE_EDGE if step.tag.name == "code" else marks_of(step.tag)[step.kind == "close"]
     title = one_line(without_gaps(words))
     if NAMES_SOMETHING.search(title) and not ADDITION.fullmatch(title):
         return title
