@@ -189,11 +189,11 @@ def _is_free(name: Specific, item: str, text: str) -> bool:
         return True
     kinds = {each.kind for line in analyze(name.text).lines for each in line}
     is_common = may_be_german(item) or (KANA.search(name.text) and "固有名詞" not in kinds)
-    # The parts of hydrateOnIdle(callback, click.echo for echo(), use in useキーワード, and Mac in macOS.
+    # click.echo for echo(), and Mac in macOS.
     member = "".join(rf"|(?<=[.:]){last}|{last}(?=\()" for last in _MEMBER.findall(name.text.rstrip("()")))
     form = rf"(?:(?<![A-Za-z0-9_])|(?<=[a-z])(?=[A-Z]))(?i:%s{member})(?![a-z0-9_])"
-    is_written = all(re.search(form % re.escape(part), nfkc(text)) for part in re.split(r"[()]", name.text) if part)
-    return is_written or (name.kind == "name" and bool(is_common))
+    is_written = re.search(form % re.escape(name.text.rstrip("()")), nfkc(text))
+    return bool(is_written or (name.kind == "name" and is_common))
 
 
 def _words(text: str) -> Iterator[str]:

@@ -10,6 +10,7 @@ import unicodedata
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
+from operator import add
 
 from sakuin.language.analysis import AnalyzedText, analyze, analyze_canonical
 from sakuin.language.character_grams import character_grams
@@ -32,8 +33,13 @@ TextsWith = Callable[[list[str]], Sequence[str]]
 MOST = 12
 # A longer text is compared so far.
 _COMPARED = 20_000  # characters
-_TOKEN = re.compile(r"(?<![A-Za-z0-9_À-ɏ])(?>(?a:[\w$@#./:\\+()<>-]*[\w)]))(?![À-ɏ])")
-_QUANTITY = re.compile(r"[#$(]*\d[\d.,:/()-]*(?:-?[a-z%]+|[A-Z]{1,2})?(?:-[A-Z]?[a-z]+)*\)?")
+# Without the arguments of a call. Behind another sign a hyphen begins no option: &-Zeichen, `x`-Taste.
+_TOKEN = re.compile(
+    r"(?<![A-Za-z0-9_À-ɏ])(?!(?:(?<=[]&%*?!=|^~)}»-])|(?<=[A-Za-z0-9)][\"'`“”’]))-)"
+    r"(?>(?a:(?:[\w$@#./:\\+<>-]|\(\))*(?:\w|\(\))))(?![À-ɏ])"
+)
+_SIGNS = re.compile(r"^[#.:\\+<>()]+-*")
+_QUANTITY = re.compile(r"[#$]*\d[\d.,:/-]*(?:-?[a-z%]+|[A-Z]{1,2})?(?:-[A-Z]?[a-z]+)*")
 _CODE = re.compile(
     r"--?[A-Za-z]\w+.*|.*[A-Za-z0-9](?:_|::|->)[A-Za-z0-9].*|.*\w\(\)|_+[A-Za-z].*|[@$][A-Za-z].*"
     r"|(?=.*[A-Za-z])(?=.*\d).+|.*[a-z][A-Z].*|[A-Z]{2,}s?|[a-z_-]{2,}(?:\.[a-z_-]{2,})+"
@@ -52,7 +58,7 @@ _COUNTERS = "次条章節項号版巻回年月日度時分秒人個台倍位級�
 # In Chinese 哪一年 is which year, and 百分之 percent.
 _COUNTED = re.compile(f"(?<!哪)(?!百分[之比])(?:第[{KANJI}]+|[{KANJI}]+[{_COUNTERS}])")
 _KANJI_NUMBER = re.compile(f"[{KANJI}]+")
-_LETTERS = re.compile(r"[^\W\d_]+")
+_LETTERS = re.compile(r"[^\W\d_ぁ-ヿ一-鿿]+")
 _POSSESSIVE = re.compile(r"(?<=\w\w\w)['’]\w*$")
 _WORD = re.compile(r"[^\W\d_ぁ-ヿ一-鿿]+(?:['’-][^\W\d_ぁ-ヿ一-鿿]+)*")
 _KATAKANA = re.compile(r"[ァ-ヶー]{3,}")
@@ -154,8 +160,7 @@ def _codes(typed: str) -> Iterator[tuple[int, str, SpecificKind]]:
     stop, language = stop_words(typed) - {"no"}, language_of(typed)
     is_foreign = may_be_german(typed) or (language.startswith("latin/") and language not in _MAY_BE_ENGLISH)
     for match in _TOKEN.finditer(typed):
-        token = _VERSION.sub("", match[0].lstrip("#.:\\+()<>"))
-        token = token if token.endswith("()") else token.rstrip("()")
+        token = _VERSION.sub("", _SIGNS.sub("", match[0]))
         is_loud = token.isalpha() and typed.isupper() and " " in typed
         parts = token.split("-")
         # In other languages than English options have English words: asiatisch-amerikanisch is none.
@@ -310,8 +315,11 @@ def _code_patterns(form: str) -> list[re.Pattern[str]]:
     before = r"(?<!\d)" if parts[0].isdigit() else "(?<![a-z])"
     before = "(?:--|[–—])" if form.startswith("--") else "-" if form.startswith("-") else before
     # No space stands for the sign of set_value.
-    sign = r"(?:[^\w\s]|_){0,2}" if "_" in form else r"[\W_]{0,2}"
-    patterns = [before + sign.join(written) + (r"(?!\d)" if parts[-1].isdigit() else "(?![a-rt-z])")]
+    sign = r"(?:[^\w\s]|_)" if "_" in form else r"[\W_]"
+    # As many signs as typed, or two of another spelling.
+    signs = [f"{sign}{{0,{max(len(gap), 2)}}}" for gap in _PART.split(form)[1:-1]]
+    body = "".join(map(add, ["", *signs], written))
+    patterns = [before + body + (r"(?!\d)" if parts[-1].isdigit() else "(?![a-rt-z])")]
     if form.isupper() and form.isalpha() and len(form) < 6:
         patterns.append(r"\W+(?:(?:of|and|the|for|de|der|und)\W+)*".join(rf"\b{sign}\w*" for sign in form.lower()))
     return [re.compile(pattern) for pattern in patterns]
