@@ -185,7 +185,10 @@ def _is_free(name: Specific, item: str, text: str) -> bool:
     """Returns whether a section has a name beside other signs or words, or it is none: 一度, スマホ, two-level."""
     if name.kind == "number":
         return not name.text.isascii() or f"{name.text}つ" in nfkc(item)
-    if language_of(item).startswith("latin/") and _EVERYDAY.fullmatch(name.text) and f"`{name.text}" not in item:
+    # The first word is a verb, with a capital. Behind an English verb, left out here, is a space.
+    is_verb = re.match(rf"[^\w\s]*{re.escape(name.text)}\b", item)
+    word = name.text[0].lower() + name.text[1:] if is_verb else name.text
+    if language_of(item).startswith("latin/") and _EVERYDAY.fullmatch(word) and f"`{name.text}" not in item:
         return True
     kinds = {each.kind for line in analyze(name.text).lines for each in line}
     is_common = may_be_german(item) or (KANA.search(name.text) and "固有名詞" not in kinds)
