@@ -80,6 +80,8 @@ def test_an_authors_items_are_judged_and_get_a_form_to_use(items: tuple[str, ...
         (("係数から答えを出す方法", "符号の間違いを直す手順", "根号の計算"), "文で x = 2 となる", "small numbers"),
         (("係数から答えを出す方法", "符号の間違いを直す手順", "x²-4=0 の計算"), "文で x = 2 となる", None),
         (("How to solve it quickly", "Fix a wrong sign", "Find the roots"), "`a = 1`", None),
+        (("How to solve it quickly", "Fix a wrong sign", "Find the roots"), "for (let i=0; i<a.length; i++)", None),
+        (("How to solve it quickly", "Fix a wrong sign", "Find the roots"), "Let x = 2; solve it.", "small numbers"),
         (
             ("How to solve it quickly", "Find two roots", "Find the roots"),
             "text",

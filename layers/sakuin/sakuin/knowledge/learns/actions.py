@@ -70,7 +70,8 @@ SYMPTOM = {
         re.IGNORECASE,
     ),
 }
-_CODE = re.compile(r"```.*?```|`[^`]*`", re.DOTALL)
+# Also a loop without the marks of code: for (let i=0; i<9; i++).
+_CODE = re.compile(r"```.*?```|`[^`]*`|\bfor ?\([^;\n]*;", re.DOTALL)
 # A variable of one letter, a number or a bracket, then a sign of equality; TeX; a sum.
 _EQUATION = re.compile(
     r"(?:(?<![\w-])[A-Za-z]|[\d)}²³'])\s*[=＝≦≧]\s*[^\s=\">]|\\(?:frac|sqrt)|\d\s*[+×÷−]\s*\d", re.ASCII
