@@ -3,9 +3,10 @@
 `python -m benchmarks.learning --data DIR [--textbook DIR] [--documentation DIR] [--authored DIR] [--learns DIR]
 [--recorded] [--scales] [--write]`. The first has folders as `benchmarks.general` reads them; a textbook has folders by
 language with `site/` and `definitions.jsonl` (`query`, `gold`); documentation has the pages of each site in
-`benchmarks/documentation`; authored pages are those of `tests/labels/pages.jsonl`. The short texts in `tests/general`,
-and the samples are collections, too. With `NAME.yml` in the folder of `--learns`, pages are a second collection with
-these `learns`, whose author knows no question. The development half of the labels teaches, the held-out half judges.
+`benchmarks/documentation`; authored pages are those of `pages.jsonl` and `pupils.jsonl` in `tests/labels`. The short
+texts in `tests/general`, and the samples are collections, too. With `NAME.yml` in the folder of `--learns`, pages are a
+second collection with these `learns`, whose author knows no question. The development half of the labels teaches, the
+held-out half judges.
 The features of each collection are recorded below `build/learning` at the first run; delete a file there to record it
 again. With `--recorded` there are no other collections, with `--scales` the weights of the score stay. `--write` writes
 `weights.json`.
@@ -53,7 +54,7 @@ ROOT = Path(__file__).resolve().parent.parent
 OWN = ROOT / "tests" / "general"
 QUESTIONS = ROOT / "benchmarks" / "documentation"
 RECORDED = ROOT / "build" / "learning"
-FEATURES = ("meaning", "words", "covered", "scattered", "example", "section")
+FEATURES = ("meaning", "inner", "words", "covered", "scattered", "example", "section")
 _EXAMPLE, _SECTION = FEATURES.index("example"), FEATURES.index("section")
 # Of each question so many candidates are recorded, and so many results are judged.
 _CANDIDATES, _RESULTS = 50, 5
@@ -81,7 +82,7 @@ _TEXTBOOK, _ACROSS = "textbook", "across"
 _HELD_OUT, _EXERCISES, _DOCUMENTATION = "held-out", "exercises", "documentation"
 _JUDGED = (_TEXTBOOK, _ACROSS, _HELD_OUT, _EXERCISES)
 _PROVENANCE = {
-    "command": "python -m benchmarks.learning --data DIR --textbook DIR --documentation DIR --write",
+    "command": "python -m benchmarks.learning --data DIR --documentation DIR --authored DIR --learns DIR --write",
     "embedding_model": NAME,
     "analyzer": ANALYZER,
 }
@@ -195,8 +196,9 @@ def _collections(
         for file in sorted(QUESTIONS.glob("*.toml"))
         if sites
     ]
+    of_authored = [(name, authored, [file]) for name, file in (("authored", "pages"), ("pupils", "pupils")) if authored]
     of_mathematics = [("mathematics", ROOT / "samples", ["knowledge", "paraphrases", "near_misses"])]
-    for name, site, files in [*of_mathematics, *([("authored", authored, ["pages"])] if authored else [])]:
+    for name, site, files in [*of_mathematics, *of_authored]:
         halves = {kind: _of_labels(files, half) for half, kind in (("dev", "pages"), (_HELD_OUT, _HELD_OUT))}
         labelled += [(f"{name} {kind}", site, asked, "school-mathematics") for kind, asked in halves.items()]
     for name, site, asked, vocabulary in labelled:
@@ -321,7 +323,7 @@ def _asked(
 ) -> Asked:
     """Returns a question with its candidates: whether each is right, and an example that nobody asked for."""
     rows = [
-        (each.z, each.words.share, each.words.covered, each.words.scattered, is_example, each.behind)
+        (each.z, each.inner, each.words.share, each.words.covered, each.words.scattered, is_example, each.behind)
         for each, _, is_example in candidates
     ]
     features = np.array(rows, dtype=float).reshape(len(rows), len(FEATURES))
@@ -335,7 +337,10 @@ def _group(name: str) -> str:
     language, _, kind = name.removesuffix(", learns").partition(" ")
     if kind in (_TEXTBOOK, "short texts", _HELD_OUT, _EXERCISES):
         return kind
-    return "XQuAD" if language in _XQUAD else language
+    # Translations of a book are one group, too, and both sets of questions to the authored pages.
+    if kind == _DOCUMENTATION:
+        return language.partition("-")[0]
+    return "XQuAD" if language in _XQUAD else language.replace("pupils", "authored")
 
 
 def _teaches(name: str) -> bool:
@@ -352,9 +357,10 @@ def learn(
 ) -> dict[str, Any]:
     """Returns the scales over the weights of the score, with these, as `weights.json` has them.
 
-    `across` have the questions in other languages.
+    The probability is learned once from pages that have `learns` of two sources. `across` have the questions in other
+    languages.
     """
-    collections = list(teaching.values())
+    collections = [some for name, some in teaching.items() if f"{name}, learns" not in teaching]
     order = np.array([score[name] for name in FEATURES])
     both: dict[str, float] = {}
     for _ in range(_SCALES):
@@ -379,9 +385,10 @@ def _needs(
 
     So that `_MARKED` of the questions with an answer are marked, at most `_MARKED_OF_GROUP` of a group, and
     `_RECOGNISED` of those off the topic in another language. Each of the two numbers changes the other. Documentation
-    without `learns` has no limit: its questions have other words than its texts.
+    has no limit: a third of its questions have other words than its texts, and of those below the limit that it would
+    set one in twenty has a right result first.
     """
-    limited = [name for name in teaching if not name.endswith(_DOCUMENTATION)]
+    limited = [name for name in teaching if _DOCUMENTATION not in name]
     groups = {group: [teaching[name] for name in limited if _group(name) == group] for group in map(_group, limited)}
     limits = [(_MARKED, _best_scores([teaching[name] for name in limited], "answer", order, scale))]
     limits += [(_MARKED_OF_GROUP, _best_scores(some, "answer", order, scale)) for some in groups.values()]
@@ -422,9 +429,9 @@ def _quantile(values: Array, shares: Array, quantile: float) -> float:
 
 # The features that a search by both, or by one of them, has.
 _USED: dict[SearchMode, Array] = {
-    "both": np.array([1, 1, 1, 1, 1, 1.0]),
-    "words": np.array([0, 1, 1, 1, 1, 1.0]),
-    "vectors": np.array([1, 0, 0, 0, 1, 1.0]),
+    "both": np.array([1, 1, 1, 1, 1, 1, 1.0]),
+    "words": np.array([0, 0, 1, 1, 1, 1, 1.0]),
+    "vectors": np.array([1, 1, 0, 0, 0, 1, 1.0]),
 }
 
 

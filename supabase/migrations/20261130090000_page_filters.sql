@@ -426,7 +426,9 @@ begin
     'illustrates', (select coalesce(json_agg(c.material || '#' || i), '[]') from unnest(c.illustrates) i),
     'impacts', coalesce(m.impacts->c.id, '{}'),
     'cosine', (select 1 - min(v.embedding <=> p_vector) from embedded_text e
-               join knowledge_vector v using (space, text_hash) where e.id = c.id and e.space = p_space))), '[]')
+               join knowledge_vector v using (space, text_hash) where e.id = c.id and e.space = p_space),
+    'head', (select 1 - (v.embedding <=> p_vector) from knowledge_chunks k
+             join knowledge_vector v on v.space = p_space and v.text_hash = k.text_hashes[1] where k.id = c.id))), '[]')
   from candidate c, matched m
   -- Without filters nothing above asks where a page is.
   where p_filter.material is not null or not starts_with(c.material, '_sakuin/'));
@@ -443,7 +445,8 @@ end $$;
 --   total        the number of chunks of the index
 --   frequency    {term: the number of chunks with it}; without p_fixed it counts words that are not current, too
 --   cosines      sampled_cosines
---   candidates   [{id, type, language, illustrates, cosine, nearest_rank, matching_rank, impacts, is_found}]
+--   candidates   [{id, type, language, illustrates, cosine, head, nearest_rank, matching_rank, impacts, is_found}]; `head` is the
+--                cosine of the first passage
 --
 -- The candidates are the p_depth chunks with the nearest passages, their share of these for each language of the sample, since
 -- other languages have lower cosines, the p_depth chunks with the best words, and with_illustrated.

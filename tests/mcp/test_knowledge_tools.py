@@ -95,7 +95,7 @@ def test_translations_that_match_are_one_result_that_names_them(
 def test_a_translation_of_a_copy_stands_with_the_first_of_the_copies(
     world: World, changes: None, tools: KnowledgeTools
 ) -> None:
-    for folder, language, more in (("a", "en", ""), ("b", "en", ""), ("b/de", "de", " Aber nur, wenn es sein muss.")):
+    for folder, language, more in (("a", "en", ""), ("b", "en", ""), ("b/de", "de", " Aber selten.")):
         text = f"<title>Guide</title><h1>Guide</h1><h2 id='rotate'>Rotate a key</h2><p>Press the red button.{more}</p>"
         world.put(f"{folder}/guide.html", f"<!DOCTYPE html><html lang='{language}'>{text}</html>".encode())
     world.settle()

@@ -93,6 +93,17 @@ def test_without_a_vector_words_alone_rank_and_without_words_the_meaning() -> No
     ]
 
 
+def test_a_text_counts_less_the_farther_its_first_passage_is_from_the_question_than_its_nearest() -> None:
+    some = [Candidate("first", 0.8, head=0.8), Candidate("inner", 0.8, head=0.5), Candidate("unknown", 0.8)]
+    ranking = rank(some, dict.fromkeys(("first", "inner", "unknown"), NO_WORDS), OTHERS, WEIGHTS, SCALE)
+    assert [(each.id, each.inner) for each in ranking] == [
+        ("first", 0.0),
+        ("unknown", 0.0),
+        ("inner", pytest.approx(3.0)),
+    ]
+    assert ranking[2].evidence - ranking[0].evidence == pytest.approx(3 * WEIGHTS.inner)
+
+
 def test_a_large_sample_of_the_index_counts_more_than_what_is_known_of_the_model() -> None:
     assert unrelated([], WEIGHTS) == OTHERS
     few, many = (unrelated([0.1, 0.3] * (texts // 2), WEIGHTS) for texts in (WEIGHTS.known, 100 * WEIGHTS.known))
@@ -240,7 +251,8 @@ def test_a_good_match_in_another_language_needs_less_and_one_with_the_grams_of_t
 
 
 def test_the_learned_weights_go_the_way_that_sense_demands() -> None:
-    assert min(WEIGHTS.meaning, WEIGHTS.words, WEIGHTS.covered) > 0 >= max(WEIGHTS.scattered, WEIGHTS.example)
+    assert min(WEIGHTS.meaning, WEIGHTS.words, WEIGHTS.covered) > 0
+    assert max(WEIGHTS.inner, WEIGHTS.scattered, WEIGHTS.example, WEIGHTS.section) <= 0
     for scale in WEIGHTS.scales.values():
         assert scale.score > 0 <= scale.lead
         assert scale.ahead >= 0 < scale.most

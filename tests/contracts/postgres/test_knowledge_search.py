@@ -123,6 +123,9 @@ def test_a_chunk_is_found_once_by_its_nearest_passage(knowledge: Knowledge, sql:
         assert (found[0], found.count("long#rule-a")) == ("long#rule-a", 1), text
     (match,) = ask(knowledge, "微分と積分", filters=Filters(material="long"), by_words=False)
     assert match.cosine == pytest.approx(1.0, abs=1e-3)
+    assert match.ranked.inner > 1
+    (match,) = ask(knowledge, "複素数平面", filters=Filters(material="long"), by_words=False)
+    assert match.ranked.inner == pytest.approx(0.0, abs=1e-6)
     # With the second passage gone, its vector waits to be deleted, and nothing finds it.
     shorter = replace(long, text_hashes=("whole", "whole/2"))
     change = PageChange("long", a_source("long", 2), [shorter], knowledge.version.id)

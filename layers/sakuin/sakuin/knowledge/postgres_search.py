@@ -446,6 +446,7 @@ def _candidate(row: Mapping[str, Any]) -> Candidate:
     return Candidate(
         id=row["id"],
         cosine=row["cosine"],
+        head=row["head"],
         impacts={term: impact / HIGHEST_IMPACT for term, impact in row["impacts"].items()},
         is_example=row["type"] == "example",
         illustrates=tuple(row["illustrates"]),

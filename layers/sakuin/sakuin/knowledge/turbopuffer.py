@@ -168,7 +168,7 @@ class TurbopufferChunks:
 
         ids = [row["row"] for row in candidates["candidates"] if row["row"]]
         sample = {passage_id(row, number): language for row, number, language in candidates["sample"]}
-        hits = evidence(answers, ids, vector, legs["nearest"], attribute="impacts", sample=[*sample])
+        hits = evidence(answers, ids, vector, legs["nearest"], attribute="impacts", sample=[*sample], with_heads=True)
         slots = [slot for folder in folders for slot in question.slots_of(folder)]
         forms = stored_forms(term for slot in slots for term in slot.terms)
         return candidates | {
@@ -177,6 +177,7 @@ class TurbopufferChunks:
                 row
                 | {
                     "cosine": hits.cosines.get(row["row"]),
+                    "head": hits.heads.get(row["row"]),
                     "nearest_rank": nearest.get(row["row"]),
                     "matching_rank": matching.get(row["row"]),
                     "impacts": numbers_of(hits.rows[row["row"]]["impacts"], forms)[1]

@@ -21,7 +21,8 @@ from sakuin.retrieval.weights import LEAST_SIMILARITY, NEAR_MATCH, NEAREST, Scal
 class Candidate:
     """What a store knows of a chunk. `impacts`: the impact, (0-1], of each of the question's terms that it has.
 
-    `cosine` is None without a vector of the question or of the chunk. `illustrates` are the ids of the concepts that an
+    `cosine`, of its nearest passage, and `head`, of its first one, are None without a vector of the question or of the
+    chunk; a Table's chunks, which are cut anywhere, have no `head`. `illustrates` are the ids of the concepts that an
     example shows. `language` is empty if it is not known. `page` has it, empty for a Table; `is_box`: its author marked
     it, all else of the page are sections.
     """
@@ -34,6 +35,7 @@ class Candidate:
     language: str = ""
     page: str = ""
     is_box: bool = False
+    head: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,9 +59,10 @@ class Ranked:
     """A candidate with the parts of its score, best first in a ranking.
 
     `evidence` is its score, `lead` what that is ahead of all others together. `z`: the cosine in standard deviations.
-    `words`: what it has of the question's words. `behind`, 0-1: how much of a section's words one box of its page has.
-    `doubt`, in logits: for what the best text lacks of the question. `lowered`: of a refused question, whose
-    probabilities are all below `LEAST_SIMILARITY`; `least`: what that of a good first result is at least.
+    `inner`: how many of these its first passage is farther. `words`: what it has of the question's words. `behind`,
+    0-1: how much of a section's words one box of its page has. `doubt`, in logits: for what the best text lacks of the
+    question. `lowered`: of a refused question, whose probabilities are all below `LEAST_SIMILARITY`; `least`: what that
+    of a good first result is at least.
     """
 
     id: str
@@ -72,6 +75,7 @@ class Ranked:
     doubt: float = 0.0
     lowered: bool = False
     least: float = 0.0
+    inner: float = 0.0
 
     @property
     def probability(self) -> float:
@@ -135,6 +139,10 @@ class Unrelated:
     def deviations(self, cosine: float | None) -> float:
         """Returns how many standard deviations a cosine is above the mean; 0 without a cosine."""
         return (cosine - self.mean) / self.spread if cosine is not None else 0.0
+
+    def inner(self, each: Candidate) -> float:
+        """Returns how many standard deviations the nearest passage is nearer than the first, or 0 without both."""
+        return 0.0 if each.cosine is None or each.head is None else max(0.0, (each.cosine - each.head) / self.spread)
 
     def credit(self, language: str, words: WordMatch) -> float:
         """Returns what a text gets for its language: nothing if it has all grams of the question."""
@@ -268,12 +276,12 @@ def rank(
     example has with the penalty. A section has a lower score beside a box of its page, the more of its words of the
     question the box has, too; examples are no such boxes then.
     """
-    evidence, z, before = {}, {}, {}
+    evidence, z, inner, before = {}, {}, {}, {}
     behind = _behind_boxes(candidates, words, with_examples=not lowers_examples)
     for each in candidates:
-        z[each.id] = others.deviations(each.cosine)
+        z[each.id], inner[each.id] = others.deviations(each.cosine), others.inner(each)
         has = words[each.id]
-        score = weights.score(z[each.id], has.share, has.covered) + others.credit(each.language, has)
+        score = weights.score(z[each.id], has.share, has.covered, inner[each.id]) + others.credit(each.language, has)
         before[each.id] = max(score + weights.scattered * has.scattered, min(score, lowest))
         evidence[each.id] = before[each.id] + (weights.example if lowers_examples and each.is_example else 0.0)
         evidence[each.id] += weights.section * behind.get(each.id, 0.0)
@@ -297,7 +305,9 @@ def rank(
     below |= {id for id, share in behind.items() if share == 1}
     rivals = [placed[each.id] for each in order if each.id not in below]
     ranked = [
-        Ranked(each.id, score, lead, scale, z[each.id], words[each.id], behind.get(each.id, 0.0))
+        Ranked(
+            *(each.id, score, lead, scale, z[each.id], words[each.id], behind.get(each.id, 0.0)), inner=inner[each.id]
+        )
         for each, score, lead in zip(order, evidences, leads(evidences, rivals), strict=True)
     ]
     if not ranked or ranked[0].is_good:

@@ -77,16 +77,17 @@ def learned_scale(parts: Mapping[str, float]) -> Scale:
 class Weights:
     """The weights of a candidate's features in its score, and how a score becomes a similarity.
 
-    `meaning`: of the cosine in standard deviations. `words`, `covered`: of the shares of the question's words in
-    `WordMatch`. `scattered`: of the share of the words that is scattered over the text. `example`: of an example nobody
-    asked for. `section`: of a section beside an author's box of its page. `farther`: what a good match needs less for
-    each deviation of `Unrelated.lower`. `doubts`: in logits, what a result is less probable for each of `Lack.doubts`.
-    `is_calibrated`: the scales were learned with this model and analyzer.
-    `mean`, `spread`: of the model's cosines between unrelated texts; they count as
-    much as `known` texts of the index.
+    `meaning`: of the cosine in standard deviations, `inner`: of those that the first passage is farther. `words`,
+    `covered`: of the shares of the question's words in `WordMatch`. `scattered`: of the share of the words that is
+    scattered over the text. `example`: of an example nobody asked for. `section`: of a section beside an author's box
+    of its page. `farther`: what a good match needs less for each deviation of `Unrelated.lower`. `doubts`: in logits,
+    what a result is less probable for each of `Lack.doubts`. `is_calibrated`: the scales were learned with this model
+    and analyzer. `mean`, `spread`: of the model's cosines between unrelated texts; they count as much as `known` texts
+    of the index.
     """
 
     meaning: float
+    inner: float
     words: float
     covered: float
     scattered: float
@@ -100,9 +101,9 @@ class Weights:
     known: int
     is_calibrated: bool = True
 
-    def score(self, z: float, words: float, covered: float) -> float:
+    def score(self, z: float, words: float, covered: float, inner: float = 0.0) -> float:
         """Returns the score of a candidate that is no example."""
-        return self.meaning * z + self.words * words + self.covered * covered
+        return self.meaning * z + self.inner * inner + self.words * words + self.covered * covered
 
     def scale(self, *, has_words: bool, has_vector: bool, known_share: float = 1.0, lower: float = 0.0) -> Scale:
         """Returns the scale for what there is of a question to compare with texts.

@@ -45,10 +45,14 @@ class SearchedRow:
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """What is ranked of rows: their documents with one attribute, their cosines, and the documents of a sample."""
+    """What is ranked of rows: their documents with one attribute, their cosines, and the documents of a sample.
+
+    `cosines` are those of their nearest passages, `heads` those of their first, if these are asked for.
+    """
 
     rows: Mapping[str, Row]
     cosines: Mapping[str, float]
+    heads: Mapping[str, float]
     sample: Sequence[Row]
 
 
@@ -118,6 +122,7 @@ def evidence(
     *,
     attribute: str,
     sample: Sequence[str],
+    with_heads: bool = False,
 ) -> Evidence:
     """Returns what is ranked of rows, in one round trip; `nearest` are the documents whose distances are there already.
 
@@ -127,12 +132,14 @@ def evidence(
     far = [] if vector is None else [id for id in ids if id not in near]
     answer = answers(
         {
-            "rows": ids and rows_named(ids, None, include_attributes=[attribute]),
+            "rows": ids and rows_named(ids, vector if with_heads else None, include_attributes=[attribute]),
             "far": far and rows_named(far, vector, of="chunk"),
             "sample": ids and sample and vector and rows_named(sample, vector),
         }
     )
-    return Evidence({str(row["id"]): row for row in answer["rows"]}, near | cosines(answer["far"]), answer["sample"])
+    rows = {str(row["id"]): row for row in answer["rows"]}
+    heads = {id: cosine(row) for id, row in rows.items()} if with_heads and vector else {}
+    return Evidence(rows, near | cosines(answer["far"]), heads, answer["sample"])
 
 
 def leg(rank_by: tuple[Any, ...], filters: tuple[Any, ...] | None, limit: int) -> dict[str, Any]:
