@@ -568,18 +568,18 @@ end $$;
 create function public.base_language(p_language text) returns text language sql immutable
 return lower(split_part(p_language, '-', 1));
 
--- The vector of a question as it would be in a language of p_sample passages: moved by the difference between the mean of
--- that language and that of the nearest one. Null if it is the nearest.
-create function public.vector_in_language(
-  p_space text, p_sample integer, p_fixed public.page_filter, p_vector extensions.halfvec, p_language text
-) returns extensions.halfvec language sql stable set enable_seqscan = off as $$
+-- The vector of a question as it would be in each of p_languages: moved by the difference between the means of that language
+-- and of the nearest one in p_sample passages.
+create function public.vectors_in_languages(
+  p_space text, p_sample integer, p_fixed public.page_filter, p_vector extensions.halfvec, p_nearest text, p_languages text[]
+) returns table (language text, vector extensions.halfvec) language sql stable as $$
   with means as materialized (
-    select base_language(k.language) as language, avg(v.embedding) as mean, avg(v.embedding <=> p_vector) as distance
+    select base_language(k.language) as language, avg(v.embedding) as mean
     from sample_of(p_space, p_sample, p_fixed) e
     join knowledge_vector v using (space, text_hash) join knowledge_chunks k using (id)
-    where k.language is not null group by 1
-  ), nearest as (select m.language, m.mean from means m order by m.distance, m.language limit 1)
-  select p_vector + m.mean - n.mean from means m, nearest n where m.language = p_language and n.language <> p_language
+    where p_languages <> '{}' and base_language(k.language) = any (p_nearest || p_languages) group by 1)
+  select m.language, p_vector + m.mean - n.mean from means m join means n on n.language = p_nearest
+  where m.language = any (p_languages) order by m.language
 $$;
 
 -- The next functions are the steps of search_candidates, and run with its settings of the planner.
@@ -652,20 +652,20 @@ create function public.nearest_by_language(
   p_is_narrow boolean, p_filter public.page_filter, p_fixed public.page_filter
 ) returns text[] language plpgsql stable as $$
 declare
+  -- The nearest first.
   languages constant text[] := array(
-    select distinct base_language((c->>0) collate "C") from json_array_elements(p_cosines) c where c->>0 is not null order by 1);
+    select base_language((c->>0) collate "C") from json_array_elements(p_cosines) c where c->>0 is not null
+    group by 1 order by avg((c->>1)::float8) desc, 1);
   share constant integer := p_depth / greatest(cardinality(languages), 1);
   nearest text[] := nearest_chunks(p_vector, p_space, p_depth, null, p_total, p_is_narrow, p_filter);
-  of_language text;
-  vector halfvec(1536);
+  lacking constant text[] := array(
+    select l from unnest(languages[2:]) l where l not in (
+      select base_language(k.language) from knowledge_chunks k where k.id = any (nearest) and k.language is not null
+      group by 1 having 2 * count(*) >= share));
+  moved record;
 begin
-  if cardinality(languages) < 2 then return nearest; end if;
-  foreach of_language in array languages loop
-    continue when share <= 2 * (
-      select count(*) from knowledge_chunks k where k.id = any (nearest) and base_language(k.language) = of_language);
-    vector := vector_in_language(p_space, p_sample, p_fixed, p_vector, of_language);
-    continue when vector is null;
-    nearest := nearest || nearest_chunks(vector, p_space, share, of_language, p_total, p_is_narrow, p_filter);
+  for moved in select * from vectors_in_languages(p_space, p_sample, p_fixed, p_vector, languages[1], lacking) loop
+    nearest := nearest || nearest_chunks(moved.vector, p_space, share, moved.language, p_total, p_is_narrow, p_filter);
   end loop;
   return nearest;
 end $$;
