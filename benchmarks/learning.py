@@ -1,15 +1,14 @@
 """Learns the weights of the ranking from public question sets, and says how good they are where they did not learn.
 
 `python -m benchmarks.learning --data DIR [--textbook DIR] [--documentation DIR] [--authored DIR] [--learns DIR]
-[--recorded] [--scales] [--write]`. The first has folders as `benchmarks.general` reads them; a textbook has folders by
+[--recorded] [--write]`. The first has folders as `benchmarks.general` reads them; a textbook has folders by
 language with `site/` and `definitions.jsonl` (`query`, `gold`); documentation has the pages of each site in
 `benchmarks/documentation`; authored pages are those of `pages.jsonl` and `pupils.jsonl` in `tests/labels`. The short
 texts in `tests/general`, and the samples are collections, too. With `NAME.yml` in the folder of `--learns`, pages are a
 second collection with these `learns`, whose author knows no question. The development half of the labels teaches, the
 held-out half judges.
 The features of each collection are recorded below `build/learning` at the first run; delete a file there to record it
-again. With `--recorded` there are no other collections, with `--scales` the weights of the score stay. `--write` writes
-`weights.json`.
+again. With `--recorded` there are no other collections. `--write` writes `weights.json`.
 
 Every collection weighs the same, and is judged by weights that were learned without its group: translations of the same
 articles are one. Questions in another language teach nothing (docs/explanation/how-a-question-is-answered.md).
@@ -129,12 +128,10 @@ def main(folders: argparse.Namespace) -> None:
     console, before = Console(width=160), json.loads(file.read_text("utf-8"))
 
     def learn_from(teaching: Mapping[str, Collection]) -> dict[str, Any]:
-        score = before["score"] if folders.scales else _score(list(teaching.values()))
+        score = _score(list(teaching.values()))
         counts = {name: len(some) for name, some in recorded.items()}
-        provenance = (
-            before["provenance"] | {"scales": counts} if folders.scales else _PROVENANCE | {"questions": counts}
-        )
-        return before | learn(teaching, _of_others(recorded, ""), score) | {"provenance": provenance}
+        provenance = {"provenance": _PROVENANCE | {"questions": counts}}
+        return before | learn(teaching, _of_others(recorded, ""), score) | provenance
 
     learned_without = _left_out(recorded, learn_from)
     console.print(_figures(recorded, learned_without))
@@ -647,7 +644,6 @@ if __name__ == "__main__":
     parser.add_argument("--documentation", type=Path)
     parser.add_argument("--authored", type=Path)
     parser.add_argument("--learns", type=Path)
-    parser.add_argument("--scales", action="store_true")
     parser.add_argument("--recorded", action="store_true")
     parser.add_argument("--write", action="store_true")
     main(parser.parse_args())
