@@ -8,6 +8,7 @@ import json
 import re
 from importlib.resources import files
 from pathlib import Path
+from typing import Any
 
 import sakuin
 
@@ -61,9 +62,23 @@ def test_each_number_that_was_not_learned_has_a_reason() -> None:
     assert {module: numbers(module) for module in MODULES} == {module: set(CHOSEN[module]) for module in MODULES}
 
 
+def learned() -> dict[str, Any]:
+    weights: dict[str, Any] = json.loads(files("sakuin.retrieval").joinpath("weights.json").read_text("utf-8"))
+    return weights
+
+
 def test_what_is_known_of_models_is_little_and_all_else_is_learned() -> None:
-    weights = json.loads(files("sakuin.retrieval").joinpath("weights.json").read_text("utf-8"))
+    weights = learned()
     assert weights.pop("models").keys() == {"multilingual-e5-small", "another"}
     assert weights.keys() == {"score", "scales", "farther", "doubts", "provenance"}
     # The aim is five.
     assert sum(map(len, CHOSEN.values())) <= 9
+
+
+def test_the_explanation_has_the_learned_numbers() -> None:
+    weights, scale = learned(), learned()["scales"]["both"]
+    numbers = [*weights["score"].values(), *weights["doubts"].values(), weights["farther"]]
+    numbers += [scale[name] for name in ("constant", "score", "lead", "least", "most")]
+    text = (Path(__file__).parents[2] / "docs/explanation/how-a-question-is-answered.md").read_text("utf-8")
+    shown = {f"{abs(number):g}".removeprefix("0") for number in numbers}
+    assert not shown - {*re.findall(r"\d*\.?\d+", text)}
