@@ -138,8 +138,9 @@ def _left_out(section: AnchoredElement, region: Region, settings: PageSettings) 
         return "setting"
     if not region.has_text:
         return "menu" if region.linked else ""
-    lines = plain_text(region.prose.text()).split("\n")
-    is_more = section.shape == "element" or any(concept_name(line) != concept_name(section.title) for line in lines)
+    # A title keeps the signs of its code, and a line of text has lost them.
+    lines, title = plain_text(region.prose.text()).split("\n"), concept_name(section.title)
+    is_more = section.shape == "element" or any(concept_name(line) != title for line in lines)
     return None if is_more else ""
 
 

@@ -10,7 +10,6 @@ import unicodedata
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
-from operator import add
 
 from sakuin.language.analysis import AnalyzedText, analyze, analyze_canonical
 from sakuin.language.character_grams import character_grams
@@ -317,8 +316,8 @@ def _code_patterns(form: str) -> list[re.Pattern[str]]:
     # No space stands for the sign of set_value.
     sign = r"(?:[^\w\s]|_)" if "_" in form else r"[\W_]"
     # As many signs as typed, or two of another spelling.
-    signs = [f"{sign}{{0,{max(len(gap), 2)}}}" for gap in _PART.split(form)[1:-1]]
-    body = "".join(map(add, ["", *signs], written))
+    signs = ["", *(f"{sign}{{0,{max(len(gap), 2)}}}" for gap in _PART.split(form)[1:-1])]
+    body = "".join(gap + part for gap, part in zip(signs, written, strict=True))
     patterns = [before + body + (r"(?!\d)" if parts[-1].isdigit() else "(?![a-rt-z])")]
     if form.isupper() and form.isalpha() and len(form) < 6:
         patterns.append(r"\W+(?:(?:of|and|the|for|de|der|und)\W+)*".join(rf"\b{sign}\w*" for sign in form.lower()))
